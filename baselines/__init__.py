@@ -1,0 +1,12 @@
+"""The compared methods, each a short file that says what it is and how it differs from its source."""
+
+from __future__ import annotations
+
+from baselines import frozen, harness_only, stagewise, weight_only
+from whale import fixed
+from whale.schedule import Method
+
+METHODS: dict[str, Method] = {
+    module.METHOD.name: module.METHOD for module in (frozen, weight_only, harness_only, stagewise, fixed)
+}
+"""Every method by name, in the order in which they run (shared prefixes first)."""

@@ -1,0 +1,1 @@
+"""Command line, profiles, evaluation, statistics, curves and reports."""

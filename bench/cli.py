@@ -1,0 +1,192 @@
+"""The command line: run, plan, report, show, doctor. Reads arguments, calls the parts, prints.
+
+Exit codes: 0 done, 1 the work failed, 2 the input cannot be used, 130 stopped with Ctrl-C (resumable).
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from baselines import METHODS
+from bench import doctor as checks
+from bench import planning, transcripts
+from bench.config import Profile, load_profile
+from bench.execute import Run, Site, command_line
+from bench.progress import Progress
+from bench.result_file import load_all
+from envs.base import InputError
+from whale.schedule import Method
+from whale.search import SearchError
+from whale.store import exclusive
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
+console = Console()
+
+EnvName = Annotated[str, typer.Argument(help="Environment: math.")]
+MethodName = Annotated[str, typer.Option("--method", help=f"One of {', '.join(METHODS)}, or all.")]
+ProfileName = Annotated[str, typer.Option("--profile", help="Name of a profile, or the path of a TOML file.")]
+Overrides = Annotated[list[str] | None, typer.Option("--set", help="Change a profile value: table.key=value.")]
+RunsFolder = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
+
+
+@app.command()
+def run(
+    env: EnvName,
+    method: MethodName = "all",
+    seeds: Annotated[str, typer.Option(help="Run seeds, such as 0 or 0,1,2.")] = "0",
+    profile: ProfileName = "cpu",
+    runs: RunsFolder = Path("runs"),
+    results: Annotated[Path | None, typer.Option(help="Also copy result files and report to this folder.")] = None,
+    set_: Overrides = None,
+) -> None:
+    """Run methods under seeds, continue where an earlier run stopped, and write the report."""
+    settings = load_profile(profile, env, set_ or [])
+    chosen, numbers = _methods(method), _seeds(seeds)
+    home = runs / settings.name / env
+    costs = planning.costs(settings, chosen)
+    with exclusive(home), Progress(console, len(numbers) * sum(row.computed for row in costs)) as progress:
+        site = Site(settings, runs, progress)
+        try:
+            for seed in numbers:
+                for item in chosen:
+                    job = Run(site, item, seed, command_line())
+                    progress.run(f"{item.name} s{seed}")
+                    known = job.finished()
+                    path = job.execute()
+                    progress.say(f"{item.name} s{seed}: {'already done' if known else 'done'}, {path}")
+        finally:
+            site.close()
+        _report(home, [home / item.name / f"s{seed}" for item in chosen for seed in numbers], results)
+
+
+@app.command()
+def plan(env: EnvName, method: MethodName = "all", profile: ProfileName = "cpu", set_: Overrides = None) -> None:
+    """Show what a run would cost, before anything runs."""
+    settings = load_profile(profile, env, set_ or [])
+    table = Table(title=f"rollouts a seed, profile {settings.name}")
+    for name in ("method", "schedule", "charged", "computed, evaluations included"):
+        table.add_column(name, justify="left" if name in ("method", "schedule") else "right")
+    rows = planning.costs(settings, _methods(method))
+    for row in rows:
+        table.add_row(row.name, row.phases, f"{row.charged:,}", f"{row.computed:,}")
+    console.print(table)
+    total = sum(row.computed for row in rows)
+    console.print(
+        f"{total:,} rollouts to run a seed, at most {total * settings.rollout.tokens:,} generated tokens; "
+        "proposer calls: 0 (offline), cost: $0. W = weight steps, H = search iterations."
+    )
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="A folder of METHOD-sSEED.json files.")],
+) -> None:
+    """Write the report of a folder of result files, and print its table. Needs no model."""
+    _print_report(folder)
+
+
+@app.command()
+def show(
+    run_folder: Annotated[Path, typer.Argument(help="runs/PROFILE/ENV")],
+    method: Annotated[str, typer.Option(help="A method that has been run.")] = "whale",
+    seed: Annotated[int, typer.Option(help="Its seed.")] = 0,
+    verdict: Annotated[str, typer.Option(help="Only rollouts with this verdict.")] = "",
+    block: Annotated[str, typer.Option(help="Only blocks whose purpose contains this text.")] = "",
+    count: Annotated[int, typer.Option(help="How many transcripts.")] = 5,
+) -> None:
+    """Read transcripts: prompts, replies, tool calls, answer and verdict."""
+    transcripts.show(console, run_folder, method, seed, verdict=verdict, block=block, count=count)
+
+
+@app.command()
+def doctor() -> None:
+    """Check this machine: packages, model, isolation, processor. Exit code 1 when something needed is missing."""
+    if not checks.report(console):
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Entry point: turns errors with a known cause into one message and an exit code."""
+    _quiet()
+    try:
+        app(standalone_mode=True)
+    except InputError as error:
+        _stop(f"error: {error}", 2)
+    except SearchError as error:
+        _stop(f"the search failed: {error}", 1)
+    except KeyboardInterrupt:
+        _stop("stopped; the same command continues where it was", 130)
+
+
+def _stop(message: str, code: int) -> None:
+    Console(stderr=True).print(message, markup=False, highlight=False, soft_wrap=True)
+    sys.exit(code)
+
+
+def _quiet() -> None:
+    """Keep libraries' progress bars and notices out of our output."""
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    warnings.filterwarnings("ignore", module=r"(torch|transformers|trl|datasets|accelerate)(\.|$)")
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+
+
+def _methods(name: str) -> list[Method]:
+    if name == "all":
+        return list(METHODS.values())
+    chosen = []
+    for part in name.split(","):
+        if part not in METHODS:
+            close = difflib.get_close_matches(part, METHODS, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise InputError(f"unknown method {part!r}{hint} Known: all, {', '.join(METHODS)}")
+        chosen.append(METHODS[part])
+    return chosen
+
+
+def _seeds(text: str) -> list[int]:
+    try:
+        seeds = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"cannot read --seeds {text!r}; write whole numbers such as 0 or 0,1,2") from None
+    if len(set(seeds)) != len(seeds) or min(seeds) < 0:
+        raise InputError(f"--seeds {text!r} must be distinct and not negative")
+    return seeds
+
+
+def _report(home: Path, folders: list[Path], results: Path | None) -> None:
+    """Collect result files beside each other, then write the report there."""
+    target = home / "report"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for folder in folders:
+        for file in folder.glob("*-s*.json"):
+            shutil.copy(file, target)
+    _print_report(target)
+    if results is not None:
+        shutil.copytree(target, results, dirs_exist_ok=True)
+        console.print(f"copied to {results}")
+
+
+def _print_report(folder: Path) -> None:
+    from bench.report import screen_table, write_report
+
+    found = load_all(folder)
+    written = write_report(folder, found)
+    console.print(screen_table(found))
+    console.print(f"report: {written.markdown}", highlight=False, soft_wrap=True)
+
+
+__all__ = ["Profile", "main"]

@@ -1,0 +1,76 @@
+"""What a person sees while a run goes on: phase, rollouts done of planned, tokens a second, time left.
+
+A live line on a terminal, one plain line at a time elsewhere.
+"""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from whale.records import Rollout
+
+PLAIN_EVERY_S = 10.0
+"""Seconds between plain lines within one block."""
+
+
+class Progress:
+    """Counts finished rollouts; use as a context manager."""
+
+    def __init__(self, console: Console, planned: int) -> None:
+        """``planned``: rollouts of the whole command, evaluations included, shared work counted once."""
+        self.console, self.planned = console, planned
+        self.title = ""
+        self.block, self.block_planned, self.done, self.tokens = 0, 0, 0, 0
+        self.began = time.monotonic()
+        self._spoke = 0.0
+        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> Progress:
+        """Start the live line, where there is one."""
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the live line."""
+        if self._live:
+            self._live.stop()
+
+    def run(self, title: str) -> None:
+        """Name the run that the following blocks belong to."""
+        self.title = title
+
+    def __call__(self, block: str, planned: int, rollout: Rollout | None) -> None:
+        """The lab's watch: a block begins (``rollout`` is None) or one of its rollouts is finished."""
+        if rollout is None:
+            self.block, self.block_planned = 0, planned
+            return
+        self.block += 1
+        self.done += 1
+        self.tokens += rollout.spend.completion_tokens
+        if self._live:
+            self._live.update(Text(self._line(block)))
+        elif time.monotonic() - self._spoke > PLAIN_EVERY_S or self.block == self.block_planned:
+            self._spoke = time.monotonic()
+            self.console.print(self._line(block), highlight=False, soft_wrap=True)
+
+    def say(self, text: str) -> None:
+        """A lasting line."""
+        self.console.print(text, highlight=False, soft_wrap=True)
+
+    def _line(self, block: str) -> str:
+        spent = max(time.monotonic() - self.began, 1e-9)
+        left = max(self.planned - self.done, 0) * spent / self.done
+        return (
+            f"{self.title}  {block}: {self.block}/{self.block_planned} rollouts  "
+            f"(all: {self.done}/{self.planned}, {self.tokens / spent:.0f} tokens/s, {_clock(left)} left at most)"
+        )
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d} min"

@@ -1,0 +1,1 @@
+"""Environments: tasks, tools, verifiers, and the jailed and killable processes they need."""

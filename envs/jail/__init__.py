@@ -1,0 +1,1 @@
+"""Foreign Python code in a jailed process tree; ``jail.Jail`` is the entry point."""

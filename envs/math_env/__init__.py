@@ -1,0 +1,1 @@
+"""Maths tasks with boxed answers."""

@@ -1,0 +1,123 @@
+"""The maths environment: reasoning-gym tasks, a Python tool in a jail, and two named verifiers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from envs.base import SPLITS, InputError, Score, Split, Task, Verdict
+from envs.jail.python_tool import PythonTool
+from envs.math_env.canonical import canonical
+from envs.math_env.robust import RobustVerifier
+from envs.math_env.tasks import Family, Sizes, build
+
+
+class MathSettings(BaseModel):
+    """The ``[env]`` table of a maths profile."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    verifier: Literal["canonical", "robust"] = "robust"
+    """``canonical``: exact string in the last box, the published rule; ``robust``: exact mathematical equality."""
+    data_seed: int = 0
+    """Seed of the task generators; the same for all run seeds, so all runs share their questions."""
+    sizes: Sizes
+    families: list[Family]
+
+
+class _MathEpisode:
+    """One attempt at one maths task; see ``envs.base.Episode``."""
+
+    def __init__(self, env: MathEnvironment, task: Task) -> None:
+        self._env, self._task = env, task
+
+    def call(self, tool: str, arguments: Mapping[str, object]) -> str:
+        """Only ``python`` exists; its one argument is ``code``."""
+        code = arguments.get("code")
+        if tool != "python" or not isinstance(code, str) or len(arguments) != 1:
+            return f"error: call python with one argument, code (a text); got {tool} with {sorted(arguments)}"
+        return self._env.python.run(code)
+
+    def verify(self, answer: str, *, truncated: bool) -> Score:
+        """See ``envs.base.Episode.verify``."""
+        return self._env.grade(self._task.gold, answer, truncated=truncated)
+
+
+class MathEnvironment:
+    """See ``envs.base.Environment``."""
+
+    name = "math"
+    tools = ("python",)
+    chance = 0.0
+
+    def __init__(self, settings: MathSettings) -> None:
+        """Build the tasks and check that every gold passes its own verifier.
+
+        Raises ``InputError`` naming the first gold that does not.
+        """
+        self.settings = settings
+        self._tasks = build(settings.families, settings.sizes, settings.data_seed)
+        self._robust: RobustVerifier | None = None
+        self._python: PythonTool | None = None
+        self._check_golds()
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """See ``envs.base.Environment.tasks``."""
+        return self._tasks[split]
+
+    def open(self, task: Task) -> _MathEpisode:
+        """See ``envs.base.Environment.open``."""
+        return _MathEpisode(self, task)
+
+    @property
+    def python(self) -> PythonTool:
+        """The Python tool; its jail starts at the first call."""
+        if self._python is None:
+            self._python = PythonTool()
+        return self._python
+
+    def grade(self, gold: str, answer: str, *, truncated: bool) -> Score:
+        """Judge a text against a gold with the verifier in force."""
+        if self.settings.verifier == "canonical":
+            return canonical(gold, answer, truncated=truncated)
+        if self._robust is None:
+            self._robust = RobustVerifier()
+        return self._robust.verify(gold, answer, truncated=truncated)
+
+    def describe(self) -> Mapping[str, object]:
+        """See ``envs.base.Environment.describe``."""
+        digest = {
+            split: hashlib.sha256(
+                json.dumps([(task.id, task.gold) for task in self._tasks[split]]).encode()
+            ).hexdigest()[:16]
+            for split in SPLITS
+        }
+        return {
+            "env": self.name,
+            "verifier": self.settings.verifier,
+            "tasks": digest,
+            "reasoning-gym": version("reasoning-gym"),
+        }
+
+    def close(self) -> None:
+        """End the worker and the jail."""
+        if self._robust is not None:
+            self._robust.close()
+        if self._python is not None:
+            self._python.close()
+
+    def _check_golds(self) -> None:
+        for split in SPLITS:
+            for task in self._tasks[split]:
+                score = self.grade(task.gold, f"\\boxed{{{task.gold}}}", truncated=False)
+                if score.verdict is not Verdict.CORRECT:
+                    raise InputError(
+                        f"the gold {task.gold!r} of task {task.id} ({task.meta.get('family')}, {split}) does not pass "
+                        f"its own verifier ({self.settings.verifier}): {score.verdict} {score.detail}; "
+                        "drop that family or use the other verifier"
+                    )

@@ -1,0 +1,81 @@
+r"""Splits a quantity into value and unit: ``35\text{ cm}``, ``35 cm``, ``\$35``, ``90^\circ``, ``52_8``.
+
+Only names are compared: there is no conversion, so 1 m is not 100 cm.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SAME = {
+    "centimeter": "cm", "millimeter": "mm", "kilometer": "km", "meter": "m", "inche": "in", "inch": "in",
+    "foot": "ft", "feet": "ft", "yard": "yd", "mile": "mi", "gram": "g", "kilogram": "kg", "milligram": "mg",
+    "pound": "lb", "ounce": "oz", "ton": "t", "second": "s", "sec": "s", "minute": "min", "hour": "h",
+    "hr": "h", "liter": "L", "l": "L", "milliliter": "mL", "ml": "mL", "degree": "°", "deg": "°",
+    "dollar": "$", "usd": "$", "euro": "€", "cent": "¢", "mph": "mi/h", "kph": "km/h", "kmh": "km/h",
+    "newton": "N", "joule": "J", "watt": "W", "volt": "V", "day": "day", "week": "week", "month": "month",
+    "year": "year", "yr": "year", "percent": "%", "pct": "%", "percentage": "%", "unit": "unit",
+    "people": "person", "men": "man", "women": "woman", "children": "child", "radian": "rad",
+}  # fmt: skip
+_SHORT = "mm|cm|dm|km|in|ft|yd|mi|mg|kg|lb|oz|min|hr|sec|mL|ml|cc|mph|kph|rad|deg|Hz|Pa|kPa|mol|USD|pct"
+_SINGLE = "m|s|g|h|L|l|N|J|W|V|A|K|C|F|t"
+_POWER = r"(?:\^ ?\{? ?-?\d ?\}?)?"
+_STYLE = r"\\(?:text|mathrm|mbox|textrm|operatorname|textbf|textit|mathit|mathsf) ?"
+_BOX = rf"{_STYLE}\{{[^{{}}]*\}}{_POWER}"
+_LONG = r"[A-Za-z]{4,}(?: [A-Za-z]+)*|(?:sq|cu)\.? [a-z]+"
+_NAME = rf"(?:(?<=[\d}}) ])(?:{_SHORT})|(?<= )(?:{_SINGLE}|{_LONG}))"
+_TAIL = re.compile(
+    rf"(?P<value>.*?[\d}})a-z|!]) ?(?P<unit>(?:\\?%|\^ ?\{{? ?\\circ ?\}}?(?: ?(?:[CF]|{_BOX}))?"
+    rf"|{_BOX}(?: ?(?:/|\\cdot)? ?{_BOX})*|{_NAME}{_POWER}(?: ?/ ?[A-Za-z]+{_POWER})?))"
+)
+_MONEY = re.compile(r"(?P<sign>[-+]?) ?(?P<unit>\\\$|\$|€|£|¥|\\pounds|\\euro) ?(?P<value>[-+\d.\\].*)")
+_BASE = re.compile(r"(?P<value>[0-9A-F]+) ?_ ?\{? ?(?:\\text ?\{ ?)?(?P<unit>\d+|[a-z]{3,})(?: ?\})*")
+_FUNCTION = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc|log|ln|exp)(?![A-Za-z])")
+_STRIP_BOX = re.compile(rf"{_STYLE}\{{([^{{}}]*)\}}")
+_MARKS = {"\\$": "$", "\\pounds": "£", "\\euro": "€"}
+
+
+def split_unit(text: str) -> tuple[str, str]:
+    """(value, unit) of a tidied expression; the unit is its standard name, or "" when there is none.
+
+    A lone letter is a unit only after a space and a number (``35 m``; ``35m`` is a product).
+    """
+    if money := _MONEY.fullmatch(text):
+        value, unit = split_unit(money["value"])
+        mark = _MARKS.get(money["unit"], money["unit"])
+        return money["sign"] + value, mark if unit in ("", mark) else f"{mark} {unit}"
+    if base := _BASE.fullmatch(text):
+        return base["value"], f"base {base['unit']}"
+    tail = _TAIL.fullmatch(text)
+    if not tail or (tail["unit"].startswith("^") and _FUNCTION.search(text)):
+        return text, ""
+    value = tail["value"].strip()
+    lone = tail["unit"][0].isalpha()
+    if (lone and not re.search(r"[\d}]$", value)) or value.count("{") != value.count("}"):
+        return text, ""
+    return value, standard_unit(tail["unit"])
+
+
+def standard_unit(unit: str) -> str:
+    """One spelling of a unit's name: abbreviations, singular, ``^2`` for squares, ``/`` for per."""
+    unit = _STRIP_BOX.sub(r" \1 ", unit)
+    unit = re.sub(r"\^ ?\{? ?(-?\d) ?\}?", r"^\1", unit).replace("\\circ", "°").replace("\\%", "%")
+    unit = re.sub(r"\^ ?\{? ?° ?\}?", "°", unit)
+    unit = re.sub(r"(?:sq|square)\.? +([A-Za-z]+)", r"\1^2", unit)
+    unit = re.sub(r"(?:cu|cubic)\.? +([A-Za-z]+)", r"\1^3", unit)
+    unit = re.sub(r"([A-Za-z]+) +squared", r"\1^2", re.sub(r"([A-Za-z]+) +cubed", r"\1^3", unit))
+    unit = re.sub(r"\bper +cent\b", "%", unit)
+    unit = re.sub(r" +per +| */ *", "/", unit)
+    unit = re.sub(r" *\^", "^", " ".join(unit.split()))
+    return re.sub(r"[A-Za-z]+", _standard_word, unit).rstrip(".")
+
+
+def _standard_word(match: re.Match[str]) -> str:
+    word = match.group()
+    low = word.lower().replace("metre", "meter").replace("litre", "liter")
+    single = low[:-1] if len(low) > 2 and low.endswith("s") and not low.endswith("ss") else low
+    if low in _SAME:
+        return _SAME[low]
+    if single in _SAME:
+        return _SAME[single]
+    return word if len(word) <= 2 else single

@@ -1,0 +1,1 @@
+"""The recipe: rollouts, engines, harness hosting, learners, harness search, schedules, store."""

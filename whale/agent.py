@@ -1,0 +1,123 @@
+"""The model side of a run: engine and learner over one model object, made only when something must be computed.
+
+Knows which weights are loaded and how to bring back any earlier state; knows nothing of methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from whale.engine import Sampling
+from whale.models import ModelSource
+from whale.records import Harness, Rollout
+from whale.rsft import LearnerSettings, RsftLearner, StepReport, weights_id
+from whale.transformers_engine import TransformersEngine
+
+
+class EngineSettings(BaseModel):
+    """The ``[engine]`` table of a profile."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch: int = Field(gt=0)
+    """Sequences generated at once."""
+    refill: float = Field(ge=0, le=1)
+    """New sequences enter when the batch has fallen to this share: 0 = whole waves, near 1 = continuously."""
+    in_flight: int = Field(gt=0)
+    """Episodes alive at once."""
+    device: str = "auto"
+    """``auto``, ``cpu`` or ``cuda``."""
+    threads: int = Field(default=0, ge=0)
+    """Processor threads; 0 leaves the choice to torch. Part of the run's identity (rounding depends on it)."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a run stands: weights and harness, and the optimizer that belongs to the weights."""
+
+    weights_id: str
+    learner: Path | None
+    """Directory of the saved weights and optimizer; None for the starting ones."""
+    harness: Harness
+    steps: int = 0
+    """Weight steps done so far (the place in the stream of training tasks)."""
+    searches: int = 0
+    """Searches done so far."""
+    archive: Path | None = None
+    """Archive of the last search, if it was the last phase."""
+
+
+class Agent:
+    """Engine and learner, loaded on first use."""
+
+    def __init__(
+        self, source: ModelSource, sampling: Sampling, engine: EngineSettings, learner: LearnerSettings
+    ) -> None:
+        self.source = source
+        self._sampling, self._engine_settings, self._learner_settings = sampling, engine, learner
+        self._engine: TransformersEngine | None = None
+        self._learner: RsftLearner | None = None
+
+    @property
+    def start_id(self) -> str:
+        """Id of the starting weights."""
+        return f"start-{self.source.revision[:10]}"
+
+    @property
+    def engine(self) -> TransformersEngine:
+        """The engine; loads the model at the first call."""
+        if self._engine is None:
+            settings = self._engine_settings
+            if settings.threads:
+                import torch
+
+                torch.set_num_threads(settings.threads)
+            self._engine = TransformersEngine(
+                self.source.directory,
+                self._sampling,
+                batch=settings.batch,
+                refill=settings.refill,
+                device=settings.device,
+            )
+            self._engine.use(self.start_id)
+        return self._engine
+
+    @property
+    def learner(self) -> RsftLearner:
+        """The learner, which trains the engine's own model object."""
+        if self._learner is None:
+            engine = self.engine
+            pad = engine.tokenizer.pad_token_id
+            self._learner = RsftLearner(engine.model, engine.tokenizer, 0 if pad is None else pad, self._learner_settings)
+        return self._learner
+
+    def learn(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:
+        """One weight step on the weights in force; the engine then serves the new ones."""
+        before = self.engine.weights_id
+        self.engine.use(None)
+        report = self.learner.step(rollouts, seed)
+        self.engine.use(weights_id(self.engine.model) if report.accepted else before)
+        return report
+
+    def load(self, state: State) -> None:
+        """Put a state's weights (and optimizer) into the model, unless they are there already.
+
+        Raises ``RuntimeError`` when the files hold other weights than the state says.
+        """
+        if self.engine.weights_id == state.weights_id:
+            return
+        self.engine.use(None)
+        if state.learner is None:
+            self.learner.reset()
+        else:
+            found = self.learner.load(state.learner)
+            if found != state.weights_id:
+                raise RuntimeError(
+                    f"{state.learner} holds weights {found}, not {state.weights_id}; delete that directory and "
+                    "run the same command again, which trains them anew"
+                )
+        self.engine.use(state.weights_id)

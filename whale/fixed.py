@@ -1,0 +1,20 @@
+"""WHALE with a fixed schedule (arXiv 2609.00196): W(E) then H(I), repeated; the last phase is a weight phase.
+
+Differs from the paper: by default a search accepts by confirmation on fresh samples (``accept = confirm``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whale.schedule import Method, Phase, Plan
+
+
+def _schedule(plan: Plan) -> Iterator[Phase]:
+    for _ in range(plan.budget.cycles):
+        yield plan.train
+        yield plan.searching
+    yield plan.train
+
+
+METHOD = Method("whale", _schedule)

@@ -1,0 +1,122 @@
+"""Key-value caches of a batch whose rows come and go.
+
+Rows of unequal length are aligned at their right end: row ``b`` has ``pad[b]`` unused columns on the left.
+Rows can be selected, repeated, merged and extended; nothing here samples or schedules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache, DynamicLayer
+
+GROWTH = 32
+"""Columns added at a time, so that appending a token copies nothing but that token."""
+
+
+class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
+    """A cache layer with spare room: ``torch.cat`` at every token would copy the whole cache."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.room_keys: Tensor | None = None
+        self.room_values: Tensor | None = None
+
+    def put(self, keys: Tensor, values: Tensor) -> None:
+        """Replace the contents. Shapes [rows, heads, columns, width]."""
+        self.device = keys.device
+        self.room_keys, self.room_values = None, None
+        self.keys, self.values = keys, values
+        self.is_initialized = True
+
+    def take(self, other: _GrowingLayer, cut: int, index: Tensor) -> None:
+        """Copy the rows at ``index`` of another layer, without its first ``cut`` columns, leaving room."""
+        self.device = other.device
+        used = other.keys.shape[2] - cut
+        self.room_keys, self.room_values = (
+            old.new_empty((len(index), old.shape[1], used + GROWTH, old.shape[3]))
+            for old in (other.keys, other.values)
+        )
+        self.keys, self.values = self.room_keys[:, :, :used], self.room_values[:, :, :used]
+        self.keys.copy_(other.keys[:, :, cut:].index_select(0, index))
+        self.values.copy_(other.values[:, :, cut:].index_select(0, index))
+        self.is_initialized = True
+
+    def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+        """Append columns and return the whole; called by the model."""
+        if not self.is_initialized:
+            self.put(key_states, value_states)
+            return self.keys, self.values
+        used = self.keys.shape[2]
+        total = used + key_states.shape[2]
+        if self.room_keys is None or self.room_keys.shape[2] < total:
+            self.room_keys = _roomy(self.keys, total + GROWTH)
+            self.room_values = _roomy(self.values, total + GROWTH)
+        assert self.room_values is not None
+        self.room_keys[:, :, used:total] = key_states
+        self.room_values[:, :, used:total] = value_states
+        self.keys, self.values = self.room_keys[:, :, :total], self.room_values[:, :, :total]
+        return self.keys, self.values
+
+
+class Rows:
+    """The caches of a batch of sequences, and how far each is padded on the left."""
+
+    def __init__(self, layers: int, pad: Tensor) -> None:
+        self.cache = Cache(layers=[_GrowingLayer() for _ in range(layers)])
+        self.pad = pad
+        """Unused columns at the left of each row. Shape [rows], int64."""
+
+    def __len__(self) -> int:
+        return self.pad.shape[0]
+
+    @property
+    def columns(self) -> int:
+        """Columns in use, padding included."""
+        layer = self.cache.layers[0]
+        return int(layer.keys.shape[2]) if layer.is_initialized else 0
+
+    def select(self, index: Tensor) -> Rows:
+        """The rows at ``index`` (repeats allowed), with columns that are padding in all of them cut off."""
+        pad = self.pad[index]
+        cut = int(pad.min())
+        chosen = Rows(len(self.cache.layers), pad - cut)
+        for old, new in zip(self.cache.layers, chosen.cache.layers, strict=True):
+            new.take(old, cut, index)
+        return chosen
+
+    def merge(self, other: Rows) -> Rows:
+        """These rows followed by ``other``'s, aligned at the right end."""
+        width = max(self.columns, other.columns)
+        pads = [rows.pad + (width - rows.columns) for rows in (self, other)]
+        merged = Rows(len(self.cache.layers), torch.cat(pads))
+        for mine, theirs, new in zip(self.cache.layers, other.cache.layers, merged.cache.layers, strict=True):
+            new.put(_stack(mine.keys, theirs.keys, width), _stack(mine.values, theirs.values, width))
+        return merged
+
+    def mask(self, queries: int) -> Tensor:
+        """Who may look at whom for the next ``queries`` columns. Shape [rows, 1, queries, columns + queries]."""
+        total = self.columns + queries
+        column = torch.arange(total, device=self.pad.device)
+        seen = column[None, :] <= column[-queries:, None]
+        return (seen[None] & (column[None, None, :] >= self.pad[:, None, None]))[:, None]
+
+    def positions(self, queries: int) -> Tensor:
+        """Position ids of the next ``queries`` columns. Shape [rows, queries]; 0 where that is padding."""
+        column = torch.arange(self.columns, self.columns + queries, device=self.pad.device)
+        return (column[None, :] - self.pad[:, None]).clamp(min=0)
+
+
+def _roomy(old: Tensor, columns: int) -> Tensor:
+    new = old.new_empty((*old.shape[:2], columns, old.shape[3]))
+    new[:, :, : old.shape[2]] = old
+    return new
+
+
+def _stack(first: Tensor, second: Tensor, width: int) -> Tensor:
+    stacked = first.new_zeros((first.shape[0] + second.shape[0], first.shape[1], width, first.shape[3]))
+    stacked[: first.shape[0], :, width - first.shape[2] :] = first
+    stacked[first.shape[0] :, :, width - second.shape[2] :] = second
+    return stacked

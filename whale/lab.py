@@ -1,0 +1,201 @@
+"""The two operators on a run's state, and evaluation: each cached under a key made of all that decides it.
+
+A key covers data, weights, harness, settings, seed and versions, so methods that share a prefix compute it
+once, and a killed run continues where it stood. Who is charged for what is not decided here.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from envs.base import Environment, Split, Task, Verdict
+from whale.agent import Agent, State
+from whale.records import Harness, Rollout, Spend
+from whale.rollout import RolloutRunner, Work
+from whale.schedule import WeightSettings
+from whale.store import Log, content_key, write_json
+
+_ROLLOUT = TypeAdapter(Rollout)
+Watch = Callable[[str, int, Rollout | None], None]
+"""Progress: (what is going on, rollouts planned for it, the rollout just finished or None at its start)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainStep:
+    """One weight step as it went."""
+
+    step: int
+    rollouts: int
+    accepted: int
+    truncated: int
+    reward: float
+    loss: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """Result of a weight phase."""
+
+    state: State
+    spend: Spend
+    steps: tuple[TrainStep, ...]
+
+
+class Lab:
+    """Runs and caches rollout blocks, weight phases and evaluations below one directory."""
+
+    def __init__(
+        self,
+        root: Path,
+        env: Environment,
+        agent: Agent,
+        runner: Callable[[], RolloutRunner],
+        identity: Mapping[str, object],
+        weight: WeightSettings,
+        watch: Watch,
+    ) -> None:
+        """``runner`` is called when the first rollout must be made. ``identity``: everything that decides
+        what a rollout or an update gives (model, data, sampling, caps, learner, versions)."""
+        self.root, self.env, self.agent, self.weight, self.watch = root, env, agent, weight, watch
+        self.identity = dict(identity)
+        self._make_runner = runner
+        self._runner: RolloutRunner | None = None
+
+    @property
+    def runner(self) -> RolloutRunner:
+        """The rollout runner; starts jail and engine at the first call."""
+        if self._runner is None:
+            self._runner = self._make_runner()
+        return self._runner
+
+    def rollouts(
+        self, state: State, harness: Harness, work: Sequence[Work], purpose: str, seed: int
+    ) -> list[Rollout]:
+        """A block of rollouts, from the cache as far as it is there, in the order of ``work``.
+
+        Purpose and seed name the random stream. Rollouts that ended in ``infra_error`` are owed again.
+        """
+        items = [(item.task.id, item.sample) for item in work]
+        key = self.key("rollouts", weights=state.weights_id, harness=harness.id, work=items, purpose=purpose, seed=seed)
+        log = Log(self.root / "rollouts" / f"{key}.jsonl")
+        known = self._known(log)
+        self.watch(purpose, len(work), None)
+        size = self.runner_chunk
+        for first in range(0, len(work), size):
+            chunk = work[first : first + size]
+            if all((item.task.id, item.sample) in known for item in chunk):
+                continue
+            # A chunk is always run whole: batches, and so the last bits of every logit, are then the same
+            # as in a run that was never interrupted. What is already recorded stays as it was.
+            self.agent.load(state)
+            made = self.runner.run(harness, chunk, (seed, purpose), lambda done: self.watch(purpose, len(work), done))
+            fresh = [rollout for rollout in made if rollout.key not in known]
+            log.append([_ROLLOUT.dump_json(rollout).decode() for rollout in fresh])
+            known |= {rollout.key: rollout for rollout in fresh}
+        return [known[item] for item in items]
+
+    @property
+    def runner_chunk(self) -> int:
+        """Rollouts that are run and recorded together."""
+        return int(str(self.identity["chunk"]))
+
+    @staticmethod
+    def _known(log: Log) -> dict[tuple[str, int], Rollout]:
+        """Recorded rollouts by key; of duplicates the first one counts, infrastructure errors never do."""
+        known: dict[tuple[str, int], Rollout] = {}
+        for line in log.lines():
+            rollout = _ROLLOUT.validate_json(line)
+            if rollout.score.verdict is not Verdict.INFRA_ERROR:
+                known.setdefault(rollout.key, rollout)
+        return known
+
+    def train(self, state: State, steps: int, seed: int) -> Trained:
+        """Phase W: ``steps`` weight steps under the state's harness."""
+        key = self.key(
+            "weights",
+            weights=state.weights_id,
+            learner=state.learner.name if state.learner else None,
+            harness=state.harness.id,
+            first=state.steps,
+            steps=steps,
+            seed=seed,
+        )
+        target = self.root / "weights" / key
+        record = target / "done.json"
+        if not record.is_file():
+            self._train(state, steps, seed, target)
+        done = json.loads(record.read_text(encoding="utf-8"))
+        after = replace(
+            state, weights_id=done["weights_id"], learner=target, steps=state.steps + steps, archive=None
+        )
+        return Trained(after, Spend(**done["spend"]), tuple(TrainStep(**step) for step in done["steps"]))
+
+    def _train(self, state: State, steps: int, seed: int, target: Path) -> None:
+        rows: list[TrainStep] = []
+        spend = Spend()
+        current = state
+        for index in range(state.steps, state.steps + steps):
+            work = [
+                Work(task, sample) for task in self._batch(index, seed) for sample in range(self.weight.samples)
+            ]
+            made = self.rollouts(current, state.harness, work, f"train {index}", seed)
+            self.agent.load(current)
+            report = self.agent.learn(made, seed=hash_free(seed, index))
+            assert self.agent.engine.weights_id is not None
+            current = replace(current, weights_id=self.agent.engine.weights_id)
+            spend += Spend.total(rollout.spend for rollout in made)
+            reward = sum(rollout.score.value for rollout in made) / len(made)
+            rows.append(TrainStep(index, len(made), report.accepted, report.truncated, reward, report.loss))
+        partial = fresh_directory(target)
+        self.agent.learner.save(partial)
+        body = {"weights_id": current.weights_id, "spend": fields(spend), "steps": [fields(row) for row in rows]}
+        write_json(partial / "done.json", body)
+        partial.rename(target)
+
+    def _batch(self, step: int, seed: int) -> list[Task]:
+        """The tasks of a weight step: the seed's own shuffle of the split, epoch after epoch."""
+        tasks = list(self.env.tasks("weight"))
+        per_epoch = len(tasks) // self.weight.prompts
+        epoch, place = divmod(step, per_epoch)
+        random.Random(f"{seed}/{epoch}").shuffle(tasks)
+        return tasks[place * self.weight.prompts : (place + 1) * self.weight.prompts]
+
+    def evaluate(self, state: State, split: Split, samples: int, seed: int) -> tuple[dict[str, dict[Verdict, int]], Spend]:
+        """Verdict counts a question on a whole split, and what it cost (never charged to a method)."""
+        work = [Work(task, sample) for task in self.env.tasks(split) for sample in range(samples)]
+        made = self.rollouts(state, state.harness, work, f"eval {split}", seed)
+        counts: dict[str, dict[Verdict, int]] = {}
+        for rollout in made:
+            row = counts.setdefault(rollout.task_id, {})
+            row[rollout.score.verdict] = row.get(rollout.score.verdict, 0) + 1
+        return counts, Spend.total(rollout.spend for rollout in made)
+
+    def key(self, kind: str, **parts: object) -> str:
+        """The content key of a piece of work, the lab's identity included."""
+        return content_key({"kind": kind, **self.identity, **parts})
+
+
+def hash_free(*parts: object) -> int:
+    """A seed from parts (Python's own ``hash`` changes from process to process)."""
+    return int(content_key({"parts": [str(part) for part in parts]})[:12], 16)
+
+
+def fields(record: object) -> dict[str, object]:
+    """A flat record as a dictionary."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def fresh_directory(target: Path) -> Path:
+    """An empty directory beside ``target``, to be filled and then renamed to it."""
+    partial = target.with_name(f".{target.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(target, ignore_errors=True)
+    partial.mkdir(parents=True)
+    return partial

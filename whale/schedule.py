@@ -1,0 +1,143 @@
+"""Methods as schedules: a method is a sequence of weight and search phases that spends one budget.
+
+Nothing here runs a phase. Costs are in rollouts, the unit of the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from envs.base import InputError
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WeightSettings(_Table):
+    """The ``[weight]`` table of a profile: one weight step."""
+
+    prompts: int = Field(gt=0)
+    """Tasks a step."""
+    samples: int = Field(gt=0)
+    """Rollouts a task."""
+
+    @property
+    def step_cost(self) -> int:
+        """Rollouts of one weight step."""
+        return self.prompts * self.samples
+
+
+class SearchSettings(_Table):
+    """The ``[search]`` table of a profile: one harness search."""
+
+    examples: int = Field(gt=0)
+    """Search tasks on which every candidate is scored (D)."""
+    candidates: int = Field(gt=0)
+    """New harnesses an iteration (M)."""
+    accept: Literal["confirm", "argmax"] = "confirm"
+    """``confirm``: the best few and the incoming harness meet again on fresh samples; ``argmax`` (the
+    published rule): the highest score in the archive is taken."""
+    finalists: int = Field(ge=1)
+    """Candidates that meet the incoming harness again under ``confirm``."""
+    confirm_samples: int = Field(ge=1)
+    """Fresh rollouts a search task and finalist under ``confirm``."""
+
+    def cost(self, iterations: int) -> int:
+        """Rollouts of a search: the incoming harness, M candidates an iteration, and the confirmation."""
+        screen = self.examples * (1 + self.candidates * iterations)
+        again = (self.finalists + 1) * self.examples * self.confirm_samples
+        return screen + (again if self.accept == "confirm" else 0)
+
+
+class BudgetSettings(_Table):
+    """The ``[budget]`` table of a profile; every method but ``frozen`` may spend the same."""
+
+    steps: int = Field(gt=0)
+    """E: weight steps a phase."""
+    iterations: int = Field(gt=0)
+    """I: proposing iterations a search."""
+    cycles: int = Field(gt=0)
+    """Searches of the alternating method; it has one weight phase more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Train:
+    """Phase W: weight steps under the current harness."""
+
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Phase H: a harness search under the current weights."""
+
+    iterations: int
+    continued: bool = False
+    """Whether the archive of the search before goes on (same weights) instead of a new one."""
+
+
+Phase = Train | Search
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The prices and the budget that a schedule works with."""
+
+    weight: WeightSettings
+    search: SearchSettings
+    budget: BudgetSettings
+
+    def cost(self, phase: Phase) -> int:
+        """Rollouts that a phase charges."""
+        if isinstance(phase, Train):
+            return phase.steps * self.weight.step_cost
+        return self.search.cost(phase.iterations)
+
+    @property
+    def train(self) -> Train:
+        """One weight phase of E steps."""
+        return Train(self.budget.steps)
+
+    @property
+    def searching(self) -> Search:
+        """One search of I iterations."""
+        return Search(self.budget.iterations)
+
+    @property
+    def total(self) -> int:
+        """The budget: what the alternating method spends, in rollouts."""
+        return (self.budget.cycles + 1) * self.cost(self.train) + self.budget.cycles * self.cost(self.searching)
+
+    def trains(self, rollouts: int) -> Iterator[Train]:
+        """Weight phases of E steps until ``rollouts`` are spent; the last may have fewer steps."""
+        left = rollouts // self.weight.step_cost
+        while left > 0:
+            steps = min(left, self.budget.steps)
+            yield Train(steps)
+            left -= steps
+
+    def searches(self, rollouts: int) -> Iterator[Search]:
+        """Searches of I iterations that continue one archive, as many as ``rollouts`` pay for."""
+        for index in range(rollouts // self.cost(self.searching)):
+            yield Search(self.budget.iterations, continued=index > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A compared method."""
+
+    name: str
+    schedule: Callable[[Plan], Iterator[Phase]]
+
+    def phases(self, plan: Plan) -> list[Phase]:
+        """The phases in order; raises ``InputError`` when the budget does not pay for them."""
+        phases = list(self.schedule(plan))
+        spent = sum(plan.cost(phase) for phase in phases)
+        if spent > plan.total:
+            raise InputError(f"{self.name} would spend {spent} rollouts of a budget of {plan.total}; lower E or I")
+        return phases
