@@ -30,6 +30,9 @@ from whale.schedule import Method
 from whale.search import SearchError
 from whale.store import exclusive
 
+STOPPED = 130
+"""Exit code after Ctrl-C."""
+
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
 console = Console()
 
@@ -125,8 +128,10 @@ def main() -> None:
         _stop(f"error: {error}", 2)
     except SearchError as error:
         _stop(f"the search failed: {error}", 1)
-    except KeyboardInterrupt:
-        _stop("stopped; the same command continues where it was", 130)
+    except SystemExit as end:
+        if end.code == STOPPED:  # typer's own answer to Ctrl-C, which says nothing
+            _stop("stopped; the same command continues where it was", STOPPED)
+        raise
 
 
 def _stop(message: str, code: int) -> None:

@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from envs.base import InputError
 from envs.math_env.env import MathSettings
-from whale.agent import EngineSettings
-from whale.rsft import LearnerSettings
 from whale.schedule import BudgetSettings, Plan, SearchSettings, WeightSettings
+from whale.settings import EngineSettings, LearnerSettings
 from whale.store import content_key
 
 PROFILES = Path(__file__).parent / "profiles"

@@ -5,6 +5,8 @@ What is computed once and shared between methods is the lab's business; every me
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 import shlex
@@ -122,8 +124,7 @@ class Run:
 
     def finished(self) -> bool:
         """Whether this very run has its result already."""
-        done = [line for line in self.events.lines() if f'"done": "{self.key}"' in line]
-        return bool(done) and self.result_path.is_file()
+        return self.result_path.is_file() and self._line(self._done()) in self.events.lines()
 
     def execute(self) -> Path:
         """Do what is still owed, write the result file and return its path."""
@@ -147,15 +148,20 @@ class Run:
             self._checkpoint(state, "weight" if isinstance(phase, Train) else "search")
             self._event({"phase": index, "weights": state.weights_id, "harness": state.harness.id})
         write_atomic(self.result_path, dump(self._result()))
-        self._event({"done": self.key})
+        self._event(self._done())
         return self.result_path
 
-    def _event(self, body: Mapping[str, object]) -> None:
-        import json
+    def _done(self) -> dict[str, object]:
+        """The event that closes this run; the file's hash, since another profile may have replaced the file."""
+        return {"done": self.key, "result": hashlib.sha256(self.result_path.read_bytes()).hexdigest()}
 
-        line = json.dumps(body)
-        if line not in self.events.lines():
-            self.events.append([line])
+    @staticmethod
+    def _line(body: Mapping[str, object]) -> str:
+        return json.dumps(body)
+
+    def _event(self, body: Mapping[str, object]) -> None:
+        if self._line(body) not in self.events.lines():
+            self.events.append([self._line(body)])
 
     def _charge(self, purpose: str, spend: Spend) -> None:
         self.ledger[purpose] += spend

@@ -8,31 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING
 
 from whale.engine import Sampling
 from whale.models import ModelSource
 from whale.records import Harness, Rollout
-from whale.rsft import LearnerSettings, RsftLearner, StepReport, weights_id
-from whale.transformers_engine import TransformersEngine
+from whale.settings import EngineSettings, LearnerSettings
 
-
-class EngineSettings(BaseModel):
-    """The ``[engine]`` table of a profile."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    batch: int = Field(gt=0)
-    """Sequences generated at once."""
-    refill: float = Field(ge=0, le=1)
-    """New sequences enter when the batch has fallen to this share: 0 = whole waves, near 1 = continuously."""
-    in_flight: int = Field(gt=0)
-    """Episodes alive at once."""
-    device: str = "auto"
-    """``auto``, ``cpu`` or ``cuda``."""
-    threads: int = Field(default=0, ge=0)
-    """Processor threads; 0 leaves the choice to torch. Part of the run's identity (rounding depends on it)."""
+if TYPE_CHECKING:  # torch takes seconds to load; a plan, a report or --help must not wait for it
+    from whale.rsft import RsftLearner, StepReport
+    from whale.transformers_engine import TransformersEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +56,8 @@ class Agent:
     def engine(self) -> TransformersEngine:
         """The engine; loads the model at the first call."""
         if self._engine is None:
+            from whale.transformers_engine import TransformersEngine
+
             settings = self._engine_settings
             if settings.threads:
                 import torch
@@ -90,6 +77,8 @@ class Agent:
     def learner(self) -> RsftLearner:
         """The learner, which trains the engine's own model object."""
         if self._learner is None:
+            from whale.rsft import RsftLearner
+
             engine = self.engine
             pad = engine.tokenizer.pad_token_id
             self._learner = RsftLearner(engine.model, engine.tokenizer, 0 if pad is None else pad, self._learner_settings)
@@ -97,6 +86,8 @@ class Agent:
 
     def learn(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:
         """One weight step on the weights in force; the engine then serves the new ones."""
+        from whale.rsft import weights_id
+
         before = self.engine.weights_id
         self.engine.use(None)
         report = self.learner.step(rollouts, seed)

@@ -17,27 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from whale.records import Rollout
 from whale.rows import Row, accepted, counted, trained_tokens
-
-
-class LearnerSettings(BaseModel):
-    """The ``[learner]`` table of a profile."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    rate: float = Field(gt=0)
-    """Learning rate of AdamW, constant."""
-    minibatch: int = Field(gt=0)
-    """Accepted rollouts an optimizer step."""
-    micro_tokens: int = Field(gt=0)
-    """Tokens, padding included, that go through the model at once; decides peak memory only."""
-    clip: float = Field(gt=0)
-    """Largest norm of the gradient."""
+from whale.settings import LearnerSettings as LearnerSettings
 
 
 @dataclass(frozen=True, slots=True)

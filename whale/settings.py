@@ -1,0 +1,37 @@
+"""The profile tables of engine and learner, apart from their code so that reading a profile loads no torch."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class EngineSettings(BaseModel):
+    """The ``[engine]`` table of a profile."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch: int = Field(gt=0)
+    """Sequences generated at once."""
+    refill: float = Field(ge=0, le=1)
+    """New sequences enter when the batch has fallen to this share: 0 = whole waves, near 1 = continuously."""
+    in_flight: int = Field(gt=0)
+    """Episodes alive at once."""
+    device: str
+    """``auto``, ``cpu`` or ``cuda``."""
+    threads: int = Field(ge=0)
+    """Processor threads; 0 leaves the choice to torch. Part of the run's identity (rounding depends on it)."""
+
+
+class LearnerSettings(BaseModel):
+    """The ``[learner]`` table of a profile."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rate: float = Field(gt=0)
+    """Learning rate of AdamW, constant."""
+    minibatch: int = Field(gt=0)
+    """Accepted rollouts an optimizer step."""
+    micro_tokens: int = Field(gt=0)
+    """Tokens, padding included, that go through the model at once; decides peak memory only."""
+    clip: float = Field(gt=0)
+    """Largest norm of the gradient."""
