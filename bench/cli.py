@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 the work failed, 2 the input cannot be used, 130 stopped w
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import shutil
@@ -21,7 +20,7 @@ from rich.table import Table
 from baselines import METHODS
 from bench import doctor as checks
 from bench import planning, transcripts
-from bench.config import Profile, load_profile
+from bench.config import Profile, load_profile, near
 from bench.execute import Run, Site, command_line
 from bench.progress import Progress
 from bench.result_file import load_all
@@ -39,7 +38,9 @@ console = Console()
 EnvName = Annotated[str, typer.Argument(help="Environment: math.")]
 MethodName = Annotated[str, typer.Option("--method", help=f"One of {', '.join(METHODS)}, or all.")]
 ProfileName = Annotated[str, typer.Option("--profile", help="Name of a profile, or the path of a TOML file.")]
-Overrides = Annotated[list[str] | None, typer.Option("--set", help="Change a profile value: table.key=value.")]
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", help="Change a profile value: table.key=value.")
+]
 RunsFolder = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
 
 
@@ -50,7 +51,9 @@ def run(
     seeds: Annotated[str, typer.Option(help="Run seeds, such as 0 or 0,1,2.")] = "0",
     profile: ProfileName = "cpu",
     runs: RunsFolder = Path("runs"),
-    results: Annotated[Path | None, typer.Option(help="Also copy result files and report to this folder.")] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Also copy result files and report to this folder.")
+    ] = None,
     set_: Overrides = None,
 ) -> None:
     """Run methods under seeds, continue where an earlier run stopped, and write the report."""
@@ -74,7 +77,9 @@ def run(
 
 
 @app.command()
-def plan(env: EnvName, method: MethodName = "all", profile: ProfileName = "cpu", set_: Overrides = None) -> None:
+def plan(
+    env: EnvName, method: MethodName = "all", profile: ProfileName = "cpu", set_: Overrides = None
+) -> None:
     """Show what a run would cost, before anything runs."""
     settings = load_profile(profile, env, set_ or [])
     table = Table(title=f"rollouts a seed, profile {settings.name}")
@@ -154,9 +159,7 @@ def _methods(name: str) -> list[Method]:
     chosen = []
     for part in name.split(","):
         if part not in METHODS:
-            close = difflib.get_close_matches(part, METHODS, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise InputError(f"unknown method {part!r}{hint} Known: all, {', '.join(METHODS)}")
+            raise InputError(f"unknown method {part!r}{near(part, ['all', *METHODS])}")
         chosen.append(METHODS[part])
     return chosen
 

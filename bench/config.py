@@ -51,7 +51,7 @@ class HarnessSettings(_Table):
 
     start: str
     """Name of a starting harness, or the path of a harness file."""
-    proposer: Literal["offline"] = "offline"
+    proposer: Literal["offline"]
     """Who proposes new harnesses."""
 
 
@@ -114,9 +114,9 @@ def load_profile(name: str, env: str, overrides: Sequence[str] = ()) -> Profile:
     """
     path = PROFILES / f"{name}.toml" if name in profile_names() else Path(name)
     if not path.is_file():
-        raise InputError(f"unknown profile {name!r}{_near(name, profile_names())}")
+        raise InputError(f"unknown profile {name!r}{near(name, profile_names())}")
     if env != "math":
-        raise InputError(f"unknown environment {env!r}{_near(env, ['math'])}")
+        raise InputError(f"unknown environment {env!r}{near(env, ['math'])}")
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -136,7 +136,9 @@ def _apply(values: dict[str, Any], override: str) -> None:
     place, sign, text = override.partition("=")
     *tables, key = place.strip().split(".")
     if not sign or not tables:
-        raise InputError(f"cannot read --set {override!r}; write table.key=value, for example --set budget.steps=1")
+        raise InputError(
+            f"cannot read --set {override!r}; write table.key=value, for example --set budget.steps=1"
+        )
     for table in tables:
         values = values.setdefault(table, {})
         if not isinstance(values, dict):
@@ -158,13 +160,14 @@ def _explain(path: Path, error: ValidationError) -> str:
             model = field.annotation if field else None
             if not hasattr(model, "model_fields"):
                 return f"{path}: unknown key {place}"
-        return f"{path}: unknown key {place}{_near(str(first['loc'][-1]), sorted(model.model_fields))}"
+        return f"{path}: unknown key {place}{near(str(first['loc'][-1]), sorted(model.model_fields))}"
     if first["type"] == "missing":
         return f"{path}: {place} is missing; every number of a run must stand in its profile"
     return f"{path}: {place} = {first['input']!r}: {first['msg']}"
 
 
-def _near(name: str, known: list[str]) -> str:
+def near(name: str, known: list[str]) -> str:
+    """The end of a message about an unknown name: the nearest known one, if any, and all of them."""
     close = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"{hint} Known: {', '.join(known)}" if hint else f"; known: {', '.join(known)}"

@@ -37,12 +37,16 @@ def report(console: Console) -> bool:
     for tier, state in tiers.items():
         _line(console, state == "ok", f"isolation {tier}: {state}")
     if tiers.get("bubblewrap") != "ok":
-        console.print("      install bubblewrap (Debian: apt-get install bubblewrap) for the strongest isolation")
+        console.print(
+            "      install bubblewrap (Debian: apt-get install bubblewrap) for the strongest isolation"
+        )
     good = good and "ok" in tiers.values()
     _line(console, True, f"{os.cpu_count()} processor cores; load {os.getloadavg()[0]:.1f}")
     place = next(path for path in (Path.cwd(), *Path.cwd().parents) if path.exists())
     free = shutil.disk_usage(place).free / 1e9
-    _line(console, free > NEEDED_GB, f"{free:.0f} GB free here; one seed with the cpu profile needs {NEEDED_GB}")
+    _line(
+        console, free > NEEDED_GB, f"{free:.0f} GB free here; one seed with the cpu profile needs {NEEDED_GB}"
+    )
     _line(console, True, f"cache: {cache_dir()}")
     return good
 

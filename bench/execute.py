@@ -51,6 +51,7 @@ class Site:
 
     def __init__(self, profile: Profile, runs: Path, watch: Watch) -> None:
         self.profile, self.watch = profile, watch
+        self.commit = commit()
         self.home = runs / profile.name / "math"
         self.env = MathEnvironment(profile.env)
         rollout = profile.rollout
@@ -119,7 +120,12 @@ class Run:
     @property
     def key(self) -> str:
         """Identifies what this run computes; a result file under another key is not reused."""
-        parts = {**self.site.identity(), "profile": self.profile.hash, "method": self.method.name, "seed": self.seed}
+        parts = {
+            **self.site.identity(),
+            "profile": self.profile.hash,
+            "method": self.method.name,
+            "seed": self.seed,
+        }
         return content_key(parts)
 
     def finished(self) -> bool:
@@ -168,9 +174,8 @@ class Run:
 
     def _checkpoint(self, state: State, phase: str) -> None:
         samples = self.profile.eval.samples
-        select, cost_select = self.site.lab.evaluate(state, "select", samples, self.seed)
-        test, cost_test = self.site.lab.evaluate(state, "test", samples, self.seed)
-        self._charge("eval", cost_select + cost_test)
+        counts, cost = self.site.lab.evaluate(state, samples, self.seed)
+        self._charge("eval", cost)
         self.harnesses[state.harness.id] = state.harness
         charged = Spend.total(self.ledger[name] for name in ("train", "search", "confirm"))
         self.checkpoints.append(
@@ -181,8 +186,8 @@ class Run:
                     "weights_id": state.weights_id,
                     "harness_id": state.harness.id,
                     "charged": asdict(charged),
-                    "select": select,
-                    "test": test,
+                    "select": counts["select"],
+                    "test": counts["test"],
                 }
             )
         )
@@ -216,7 +221,7 @@ class Run:
         assert isinstance(tasks, dict)
         return {
             "command": self.command,
-            "commit": commit(),
+            "commit": self.site.commit,
             "config": self.profile.hash,
             "model": f"{self.site.source.name}, {self.site.source.revision}",
             "isolation": self.site.host.isolation,
@@ -232,7 +237,9 @@ def commit() -> str:
     here = Path(__file__).parent
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", *words], cwd=here, capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     try:
         changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!/results")

@@ -27,7 +27,9 @@ class Progress:
         self.block, self.block_planned, self.done, self.tokens = 0, 0, 0, 0
         self.began = time.monotonic()
         self._spoke = 0.0
-        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        self._live = (
+            Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        )
 
     def __enter__(self) -> Progress:
         """Start the live line, where there is one."""

@@ -36,7 +36,9 @@ def prompts_of(env: MathEnvironment, engine: TransformersEngine, count: int) -> 
     return found
 
 
-def suite(engine: TransformersEngine, prompts: Sequence[tuple[int, ...]], samples: int, tokens: int) -> tuple[float, int]:
+def suite(
+    engine: TransformersEngine, prompts: Sequence[tuple[int, ...]], samples: int, tokens: int
+) -> tuple[float, int]:
     """(seconds, generated tokens) of all samples through submit and poll."""
     began, made = time.perf_counter(), 0
     for index, prompt in enumerate(prompts):
@@ -48,7 +50,9 @@ def suite(engine: TransformersEngine, prompts: Sequence[tuple[int, ...]], sample
 
 
 @torch.inference_mode()
-def plain(engine: TransformersEngine, prompts: Sequence[tuple[int, ...]], samples: int, tokens: int) -> tuple[float, int]:
+def plain(
+    engine: TransformersEngine, prompts: Sequence[tuple[int, ...]], samples: int, tokens: int
+) -> tuple[float, int]:
     """The same with ``model.generate``: left-padded batches of 16, nothing shared."""
     began, made = time.perf_counter(), 0
     rows = [prompt for prompt in prompts for _ in range(samples)]
@@ -110,13 +114,19 @@ def main() -> None:
         _tell(rates, f"generate, batches of {PLAIN_BATCH}", round_, total, seconds, made)
     base = statistics.median(rates[f"generate, batches of {PLAIN_BATCH}"])
     for name, row in rates.items():
-        print(f"{name}: median {statistics.median(row):.2f} rollouts/s, ratio {statistics.median(row) / base:.2f}")
+        print(
+            f"{name}: median {statistics.median(row):.2f} rollouts/s, ratio {statistics.median(row) / base:.2f}"
+        )
     env.close()
 
 
-def _tell(rates: dict[str, list[float]], name: str, round_: int, total: int, seconds: float, made: int) -> None:
+def _tell(
+    rates: dict[str, list[float]], name: str, round_: int, total: int, seconds: float, made: int
+) -> None:
     rates.setdefault(name, []).append(total / seconds)
-    print(f"round {round_}: {name}: {total / seconds:.2f} rollouts/s, {made / seconds:.0f} tokens/s", flush=True)
+    print(
+        f"round {round_}: {name}: {total / seconds:.2f} rollouts/s, {made / seconds:.0f} tokens/s", flush=True
+    )
 
 
 if __name__ == "__main__":

@@ -46,7 +46,9 @@ def show(
             if shown == count:
                 return
     if not shown:
-        raise InputError(f"no rollout of {method} s{seed} matches verdict {verdict or 'any'}, block {block or 'any'}")
+        raise InputError(
+            f"no rollout of {method} s{seed} matches verdict {verdict or 'any'}, block {block or 'any'}"
+        )
 
 
 def _print(console: Console, rollout: Rollout, purpose: str) -> None:
@@ -64,5 +66,7 @@ def _print(console: Console, rollout: Rollout, purpose: str) -> None:
         console.print(f"[tool {tool.name}] {tool.arguments} -> {tool.result}", markup=False, highlight=False)
     score = rollout.score
     console.print(
-        f"answer read: {score.answer!r}  verdict: {score.verdict.value} {score.detail}", markup=False, style="bold"
+        f"answer read: {score.answer!r}  verdict: {score.verdict.value} {score.detail}",
+        markup=False,
+        style="bold",
     )

@@ -5,7 +5,7 @@ Rounding happens here and nowhere else; nothing is ever computed from a formatte
 
 from __future__ import annotations
 
-DASH = "–"  # noqa: RUF001 (an en dash is what a table shows for "undefined")
+DASH = "–"
 
 
 def percent(fraction: float | None) -> str:

@@ -105,8 +105,6 @@ class Environment(Protocol):
     name: str
     tools: tuple[str, ...]
     """Names of the tools a harness may call."""
-    h0: str
-    """Source text of the weak starting harness."""
     chance: float
     """Accuracy a harness reaches when every model reply is noise."""
 

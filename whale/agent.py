@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from whale.engine import Sampling
 from whale.models import ModelSource
 from whale.records import Harness, Rollout
-from whale.settings import EngineSettings, LearnerSettings
+from whale.settings import EngineSettings as EngineSettings
+from whale.settings import LearnerSettings
 
 if TYPE_CHECKING:  # torch takes seconds to load; a plan, a report or --help must not wait for it
     from whale.rsft import RsftLearner, StepReport
@@ -81,7 +82,9 @@ class Agent:
 
             engine = self.engine
             pad = engine.tokenizer.pad_token_id
-            self._learner = RsftLearner(engine.model, engine.tokenizer, 0 if pad is None else pad, self._learner_settings)
+            self._learner = RsftLearner(
+                engine.model, engine.tokenizer, 0 if pad is None else pad, self._learner_settings
+            )
         return self._learner
 
     def learn(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:

@@ -50,7 +50,9 @@ class NoiseEngine:
     def _complete(self, request: Request) -> Completion:
         rng = random.Random(request.seed)
         number = rng.choice([-1, 1]) * rng.randrange(100, 100_000)
-        text = rng.choice([f"\\boxed{{{number}}}", f"```python\nprint({number})\n```", f"It is {number}.", "-"])
+        text = rng.choice(
+            [f"\\boxed{{{number}}}", f"```python\nprint({number})\n```", f"It is {number}.", "-"]
+        )
         return Completion(request.key, text, (number % 97,), "stop", "noise", len(request.prompt_ids))
 
 
@@ -60,7 +62,9 @@ class Control:
     def __init__(self, env: Environment, host: HarnessHost, caps: Caps) -> None:
         self.env = env
         self.runner = RolloutRunner(NoiseEngine(), env, host, caps)
-        self._forbidden = [task.question for split in ("weight", "select", "test") for task in env.tasks(split)]
+        self._forbidden = [
+            task.question for split in ("weight", "select", "test") for task in env.tasks(split)
+        ]
 
     def refusal(self, source: str, tasks: Sequence[Task]) -> str:
         """Why this harness may not be scored; empty when it may."""
@@ -70,7 +74,7 @@ class Control:
         found = leaks(source, self._forbidden)
         if found:
             return f"it contains the text of a task outside the search split: {found[0][:60]!r}"
-        made = self.runner.run(Harness(source), [Work(task, 0) for task in tasks], ("control",))
+        made = self.runner.run([Work(task, Harness(source), 0) for task in tasks], ("control",))
         failed = [rollout.error for rollout in made if rollout.error]
         if len(failed) > len(made) // 2:
             return f"it fails on {len(failed)} of {len(made)} tasks: {failed[0]}"

@@ -16,11 +16,14 @@ GROWTH = 32
 """Columns added at a time, so that appending a token copies nothing but that token."""
 
 
-class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
+class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     """A cache layer with spare room: ``torch.cat`` at every token would copy the whole cache."""
 
+    keys: Tensor
+    values: Tensor
+
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.room_keys: Tensor | None = None
         self.room_values: Tensor | None = None
 
@@ -31,7 +34,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
         self.keys, self.values = keys, values
         self.is_initialized = True
 
-    def take(self, other: _GrowingLayer, cut: int, index: Tensor) -> None:
+    def take(self, other: GrowingLayer, cut: int, index: Tensor) -> None:
         """Copy the rows at ``index`` of another layer, without its first ``cut`` columns, leaving room."""
         self.device = other.device
         used = other.keys.shape[2] - cut
@@ -65,7 +68,8 @@ class Rows:
     """The caches of a batch of sequences, and how far each is padded on the left."""
 
     def __init__(self, layers: int, pad: Tensor) -> None:
-        self.cache = Cache(layers=[_GrowingLayer() for _ in range(layers)])
+        self.layers = [GrowingLayer() for _ in range(layers)]
+        self.cache = Cache(layers=list(self.layers))
         self.pad = pad
         """Unused columns at the left of each row. Shape [rows], int64."""
 
@@ -75,15 +79,15 @@ class Rows:
     @property
     def columns(self) -> int:
         """Columns in use, padding included."""
-        layer = self.cache.layers[0]
+        layer = self.layers[0]
         return int(layer.keys.shape[2]) if layer.is_initialized else 0
 
     def select(self, index: Tensor) -> Rows:
         """The rows at ``index`` (repeats allowed), with columns that are padding in all of them cut off."""
         pad = self.pad[index]
         cut = int(pad.min())
-        chosen = Rows(len(self.cache.layers), pad - cut)
-        for old, new in zip(self.cache.layers, chosen.cache.layers, strict=True):
+        chosen = Rows(len(self.layers), pad - cut)
+        for old, new in zip(self.layers, chosen.layers, strict=True):
             new.take(old, cut, index)
         return chosen
 
@@ -91,8 +95,8 @@ class Rows:
         """These rows followed by ``other``'s, aligned at the right end."""
         width = max(self.columns, other.columns)
         pads = [rows.pad + (width - rows.columns) for rows in (self, other)]
-        merged = Rows(len(self.cache.layers), torch.cat(pads))
-        for mine, theirs, new in zip(self.cache.layers, other.cache.layers, merged.cache.layers, strict=True):
+        merged = Rows(len(self.layers), torch.cat(pads))
+        for mine, theirs, new in zip(self.layers, other.layers, merged.layers, strict=True):
             new.put(_stack(mine.keys, theirs.keys, width), _stack(mine.values, theirs.values, width))
         return merged
 

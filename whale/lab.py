@@ -17,12 +17,14 @@ from pydantic import TypeAdapter
 
 from envs.base import Environment, Split, Task, Verdict
 from whale.agent import Agent, State
-from whale.records import Harness, Rollout, Spend
+from whale.records import Rollout, Spend
 from whale.rollout import RolloutRunner, Work
 from whale.schedule import WeightSettings
 from whale.store import Log, content_key, write_json
 
 _ROLLOUT = TypeAdapter(Rollout)
+Counts = dict[str, dict[Verdict, int]]
+"""Question id -> verdict -> how often."""
 Watch = Callable[[str, int, Rollout | None], None]
 """Progress: (what is going on, rollouts planned for it, the rollout just finished or None at its start)."""
 
@@ -75,27 +77,25 @@ class Lab:
             self._runner = self._make_runner()
         return self._runner
 
-    def rollouts(
-        self, state: State, harness: Harness, work: Sequence[Work], purpose: str, seed: int
-    ) -> list[Rollout]:
+    def rollouts(self, state: State, work: Sequence[Work], purpose: str, seed: int) -> list[Rollout]:
         """A block of rollouts, from the cache as far as it is there, in the order of ``work``.
 
         Purpose and seed name the random stream. Rollouts that ended in ``infra_error`` are owed again.
         """
-        items = [(item.task.id, item.sample) for item in work]
-        key = self.key("rollouts", weights=state.weights_id, harness=harness.id, work=items, purpose=purpose, seed=seed)
+        items = [item.key for item in work]
+        key = self.key("rollouts", weights=state.weights_id, work=items, purpose=purpose, seed=seed)
         log = Log(self.root / "rollouts" / f"{key}.jsonl")
         known = self._known(log)
         self.watch(purpose, len(work), None)
         size = self.runner_chunk
         for first in range(0, len(work), size):
             chunk = work[first : first + size]
-            if all((item.task.id, item.sample) in known for item in chunk):
+            if all(item.key in known for item in chunk):
                 continue
             # A chunk is always run whole: batches, and so the last bits of every logit, are then the same
             # as in a run that was never interrupted. What is already recorded stays as it was.
             self.agent.load(state)
-            made = self.runner.run(harness, chunk, (seed, purpose), lambda done: self.watch(purpose, len(work), done))
+            made = self.runner.run(chunk, (seed, purpose), lambda done: self.watch(purpose, len(work), done))
             fresh = [rollout for rollout in made if rollout.key not in known]
             log.append([_ROLLOUT.dump_json(rollout).decode() for rollout in fresh])
             known |= {rollout.key: rollout for rollout in fresh}
@@ -107,9 +107,9 @@ class Lab:
         return int(str(self.identity["chunk"]))
 
     @staticmethod
-    def _known(log: Log) -> dict[tuple[str, int], Rollout]:
+    def _known(log: Log) -> dict[tuple[str, str, int], Rollout]:
         """Recorded rollouts by key; of duplicates the first one counts, infrastructure errors never do."""
-        known: dict[tuple[str, int], Rollout] = {}
+        known: dict[tuple[str, str, int], Rollout] = {}
         for line in log.lines():
             rollout = _ROLLOUT.validate_json(line)
             if rollout.score.verdict is not Verdict.INFRA_ERROR:
@@ -143,9 +143,11 @@ class Lab:
         current = state
         for index in range(state.steps, state.steps + steps):
             work = [
-                Work(task, sample) for task in self._batch(index, seed) for sample in range(self.weight.samples)
+                Work(task, state.harness, sample)
+                for task in self._batch(index, seed)
+                for sample in range(self.weight.samples)
             ]
-            made = self.rollouts(current, state.harness, work, f"train {index}", seed)
+            made = self.rollouts(current, work, f"train {index}", seed)
             self.agent.load(current)
             report = self.agent.learn(made, seed=hash_free(seed, index))
             assert self.agent.engine.weights_id is not None
@@ -155,7 +157,11 @@ class Lab:
             rows.append(TrainStep(index, len(made), report.accepted, report.truncated, reward, report.loss))
         partial = fresh_directory(target)
         self.agent.learner.save(partial)
-        body = {"weights_id": current.weights_id, "spend": fields(spend), "steps": [fields(row) for row in rows]}
+        body = {
+            "weights_id": current.weights_id,
+            "spend": fields(spend),
+            "steps": [fields(row) for row in rows],
+        }
         write_json(partial / "done.json", body)
         partial.rename(target)
 
@@ -167,13 +173,20 @@ class Lab:
         random.Random(f"{seed}/{epoch}").shuffle(tasks)
         return tasks[place * self.weight.prompts : (place + 1) * self.weight.prompts]
 
-    def evaluate(self, state: State, split: Split, samples: int, seed: int) -> tuple[dict[str, dict[Verdict, int]], Spend]:
-        """Verdict counts a question on a whole split, and what it cost (never charged to a method)."""
-        work = [Work(task, sample) for task in self.env.tasks(split) for sample in range(samples)]
-        made = self.rollouts(state, state.harness, work, f"eval {split}", seed)
-        counts: dict[str, dict[Verdict, int]] = {}
+    def evaluate(self, state: State, samples: int, seed: int) -> tuple[dict[Split, Counts], Spend]:
+        """Verdict counts a question on all of ``select`` and ``test``, and the cost (never charged to a method)."""
+        splits: tuple[Split, ...] = ("select", "test")
+        tasks = {task.id: split for split in splits for task in self.env.tasks(split)}
+        work = [
+            Work(task, state.harness, sample)
+            for split in splits
+            for task in self.env.tasks(split)
+            for sample in range(samples)
+        ]
+        made = self.rollouts(state, work, "evaluation", seed)
+        counts: dict[Split, Counts] = {split: {} for split in splits}
         for rollout in made:
-            row = counts.setdefault(rollout.task_id, {})
+            row = counts[tasks[rollout.task_id]].setdefault(rollout.task_id, {})
             row[rollout.score.verdict] = row.get(rollout.score.verdict, 0) + 1
         return counts, Spend.total(rollout.spend for rollout in made)
 

@@ -67,10 +67,16 @@ def _local(path: Path) -> ModelSource:
         )
     for name in ("config.json", "tokenizer.json"):
         if not (path / name).is_file():
-            raise InputError(f"model directory {path} has no {name}; save model and tokenizer with save_pretrained")
+            raise InputError(
+                f"model directory {path} has no {name}; save model and tokenizer with save_pretrained"
+            )
     tokenizer: dict[str, Any] = {}
-    if (path / "tokenizer_config.json").is_file():
-        tokenizer = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    settings = path / "tokenizer_config.json"
+    if settings.is_file():
+        try:
+            tokenizer = json.loads(settings.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InputError(f"{settings} is not valid JSON: {error}; save the tokenizer again") from error
     if not tokenizer.get("chat_template") and not (path / "chat_template.jinja").is_file():
         raise InputError(
             f"the tokenizer in {path} has no chat template; a harness needs one: add chat_template.jinja"

@@ -110,6 +110,6 @@ class Rollout:
         return any(finish == "length" for call in self.calls for finish in call.finishes)
 
     @property
-    def key(self) -> tuple[str, int]:
+    def key(self) -> tuple[str, str, int]:
         """What tells it from every other rollout of its block."""
-        return (self.task_id, self.sample)
+        return (self.task_id, self.harness_id, self.sample)

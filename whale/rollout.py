@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from envs.base import Environment, Episode, Score, Task, ToolError, Verdict
 from envs.jail.jail import Fault
 from whale.contract import Chat, Message, Problem, Reply, Tool
-from whale.engine import Completion, Engine, Request, seed_of
+from whale.engine import Completion, Engine, EngineError, Request, seed_of
 from whale.hosting import HarnessHost, HostEvent
 from whale.records import Harness, ModelCall, Rollout, Spend, ToolCall
 
@@ -27,8 +27,14 @@ class Work:
     """One rollout to make."""
 
     task: Task
+    harness: Harness
     sample: int
     """Sample index of this task within the block; part of the seed and of every key."""
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What tells it from every other rollout of its block, and the key of the rollout it becomes."""
+        return (self.task.id, self.harness.id, self.sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,10 @@ class _Live:
     calls: list[ModelCall] = field(default_factory=list)
     tools: list[ToolCall] = field(default_factory=list)
     used: int = 0
+    requests: int = 0
+    """Model and tool calls asked for, free ones included."""
+    cut: bool = False
+    """Whether the last reply was cut, be it by leaving nothing for it."""
     asked: tuple[Message, ...] = ()
     prompt: tuple[int, ...] = ()
     awaited: int = 0
@@ -69,7 +79,6 @@ class RolloutRunner:
 
     def run(
         self,
-        harness: Harness,
         work: Sequence[Work],
         seed_parts: Sequence[object],
         progress: Callable[[Rollout], None] = lambda _: None,
@@ -78,7 +87,7 @@ class RolloutRunner:
 
         ``seed_parts`` name the block (run seed, purpose); weights, task, sample and call are added here.
         """
-        block = _Block(self, harness, work, seed_parts, progress)
+        block = _Block(self, work, seed_parts, progress)
         return block.run()
 
 
@@ -88,12 +97,11 @@ class _Block:
     def __init__(
         self,
         runner: RolloutRunner,
-        harness: Harness,
         work: Sequence[Work],
         seed_parts: Sequence[object],
         progress: Callable[[Rollout], None],
     ) -> None:
-        self.runner, self.harness, self.seed_parts, self.progress = runner, harness, seed_parts, progress
+        self.runner, self.seed_parts, self.progress = runner, seed_parts, progress
         self.work = work
         self.waiting = deque(range(len(work)))
         self.live: dict[str, _Live] = {}
@@ -103,28 +111,37 @@ class _Block:
         self.weights_id = weights
 
     def run(self) -> list[Rollout]:
-        while self.waiting or self.live:
-            while self.waiting and len(self.live) < self.runner.in_flight:
-                self._start(self.waiting.popleft())
-            while events := self.runner.host.collect():
-                for event in events:
-                    self._handle(event)
-            for completion in self.runner.engine.poll():
-                self._receive(completion)
+        try:
+            while self.waiting or self.live:
+                self._advance()
+        finally:
+            for key in self.live:
+                self.runner.host.stop(key)
         return [self.done[index] for index in range(len(self.work))]
+
+    def _advance(self) -> None:
+        """Start what fits, run every harness to its next model call, and let the engine finish something."""
+        while self.waiting and len(self.live) < self.runner.in_flight:
+            self._start(self.waiting.popleft())
+        while events := self.runner.host.collect():
+            for event in events:
+                self._handle(event)
+        for completion in self.runner.engine.poll():
+            self._receive(completion)
 
     def _start(self, index: int, tries: int = 1) -> None:
         work = self.work[index]
         self.live[str(index)] = _Live(work, self.runner.env.open(work.task), tries)
         problem = Problem(work.task.question, self.runner.env.tools)
-        self.runner.host.start(str(index), self.harness.source, problem)
+        self.runner.host.start(str(index), work.harness.source, problem)
 
     def _handle(self, event: HostEvent) -> None:
         live = self.live.get(event.key)
         if live is None:
             return
         if event.chat is not None or event.tool is not None:
-            if len(live.calls) + len(live.tools) >= self.runner.caps.calls:
+            live.requests += 1
+            if live.requests > self.runner.caps.calls:
                 self._fail(event.key, f"more than {self.runner.caps.calls} model and tool calls")
             elif event.chat is not None:
                 self._chat(event.key, live, event.chat)
@@ -132,8 +149,7 @@ class _Block:
                 self._tool(event.key, live, event.tool)
         elif event.kind == "answer":
             assert event.answer is not None
-            cut = bool(live.calls) and any(finish == "length" for finish in live.calls[-1].finishes)
-            score = live.episode.verify(event.answer, truncated=cut)
+            score = live.episode.verify(event.answer, truncated=live.cut)
             self._finish(event.key, score, answer=event.answer)
         elif event.fault == Fault.JAIL:
             self._infra(event.key, event.detail)
@@ -149,9 +165,14 @@ class _Block:
             return
         live.prompt = self.runner.engine.encode(chat.messages)
         live.awaited, live.replies = chat.samples, {}
-        for choice in range(chat.samples):
-            parts = (*self.seed_parts, self.weights_id, live.work.task.id, live.work.sample, len(live.calls))
-            self.runner.engine.submit(Request(f"{key}/{choice}", live.prompt, limit, seed_of(*parts, choice)))
+        parts = (*self.seed_parts, self.weights_id, live.work.task.id, live.work.sample, len(live.calls))
+        try:
+            for choice in range(chat.samples):
+                request = Request(f"{key}/{choice}", live.prompt, limit, seed_of(*parts, choice))
+                self.runner.engine.submit(request)
+        except EngineError as error:
+            # All choices have one prompt and one limit, so it is the first that is refused.
+            self._fail(key, str(error))
 
     def _receive(self, completion: Completion) -> None:
         key, choice = completion.key.split("/")
@@ -173,6 +194,7 @@ class _Block:
         self._reply(key, live, [Reply(reply.text, reply.finish == "length") for reply in ordered])
 
     def _reply(self, key: str, live: _Live, replies: list[Reply]) -> None:
+        live.cut = any(reply.cut for reply in replies)
         self.runner.host.send(key, replies[0] if live.single else replies)
 
     def _tool(self, key: str, live: _Live, tool: Tool) -> None:
@@ -207,7 +229,7 @@ class _Block:
         rollout = Rollout(
             task_id=live.work.task.id,
             sample=live.work.sample,
-            harness_id=self.harness.id,
+            harness_id=live.work.harness.id,
             weights_id=self.weights_id,
             calls=tuple(live.calls),
             tools=tuple(live.tools),

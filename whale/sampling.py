@@ -34,5 +34,7 @@ def draw(logits: Tensor, uniform: Tensor, sampling: Sampling) -> Tensor:
         probability = torch.where(before < sampling.top_p, probability, torch.zeros_like(probability))
     cumulative = probability.cumsum(dim=-1)
     target = uniform[:, None].to(cumulative) * cumulative[:, -1:]
-    pick = torch.searchsorted(cumulative, target, right=True).clamp(max=count - 1)
+    # In float32 a uniform number just below 1 rounds to 1, which lies behind the last token that may occur.
+    last = (probability > 0).sum(dim=-1, keepdim=True) - 1
+    pick = torch.minimum(torch.searchsorted(cumulative, target, right=True), last)
     return ids.gather(-1, pick)[:, 0]

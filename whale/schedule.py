@@ -39,7 +39,7 @@ class SearchSettings(_Table):
     """Search tasks on which every candidate is scored (D)."""
     candidates: int = Field(gt=0)
     """New harnesses an iteration (M)."""
-    accept: Literal["confirm", "argmax"] = "confirm"
+    accept: Literal["confirm", "argmax"]
     """``confirm``: the best few and the incoming harness meet again on fresh samples; ``argmax`` (the
     published rule): the highest score in the archive is taken."""
     finalists: int = Field(ge=1)
@@ -111,7 +111,9 @@ class Plan:
     @property
     def total(self) -> int:
         """The budget: what the alternating method spends, in rollouts."""
-        return (self.budget.cycles + 1) * self.cost(self.train) + self.budget.cycles * self.cost(self.searching)
+        return (self.budget.cycles + 1) * self.cost(self.train) + self.budget.cycles * self.cost(
+            self.searching
+        )
 
     def trains(self, rollouts: int) -> Iterator[Train]:
         """Weight phases of E steps until ``rollouts`` are spent; the last may have fewer steps."""
@@ -139,5 +141,7 @@ class Method:
         phases = list(self.schedule(plan))
         spent = sum(plan.cost(phase) for phase in phases)
         if spent > plan.total:
-            raise InputError(f"{self.name} would spend {spent} rollouts of a budget of {plan.total}; lower E or I")
+            raise InputError(
+                f"{self.name} would spend {spent} rollouts of a budget of {plan.total}; lower E or I"
+            )
         return phases

@@ -18,7 +18,7 @@ from whale.agent import State
 from whale.archive import Archive, Candidate, Trace, TraceCall
 from whale.control import Control
 from whale.lab import Lab, fields, hash_free
-from whale.proposer import Proposal, Proposer
+from whale.proposer import Proposal, Proposer, source_key
 from whale.records import Harness, Rollout, Spend
 from whale.rollout import Work
 from whale.schedule import SearchSettings
@@ -96,11 +96,12 @@ class HarnessSearch:
             shutil.copytree(before / "archive", target / "archive")
         archive = Archive.open(target / "archive")
         first = max((candidate.iteration for candidate in archive.candidates()), default=-1) + 1
-        spend = self._score(archive, state, state.harness, "the harness in force", first, seed)
+        incoming = [(state.harness, "the harness in force")]
+        spend = self._score(archive, state, incoming, first, seed)
         for iteration in range(first + 1, first + 1 + iterations):
-            for proposal in self._proposals(archive, state, iteration, seed, target):
-                harness = Harness(proposal.source, proposal.parent, proposal.edit)
-                spend += self._score(archive, state, harness, proposal.why, iteration, seed)
+            proposals = self._proposals(archive, state, iteration, seed, target)
+            new = [(Harness(item.source, item.parent, item.edit), item.why) for item in proposals]
+            spend += self._score(archive, state, new, iteration, seed)
         confirmed, again = self._confirm(archive, state, seed)
         winner = self._accept(archive, state, confirmed)
         fresh = [candidate for candidate in archive.candidates() if candidate.iteration >= first]
@@ -126,14 +127,16 @@ class HarnessSearch:
         write_json(target / "done.json", body)
 
     def _score(
-        self, archive: Archive, state: State, harness: Harness, why: str, iteration: int, seed: int
+        self, archive: Archive, state: State, new: Sequence[tuple[Harness, str]], iteration: int, seed: int
     ) -> Spend:
-        """One rollout a search task, recorded in the archive."""
-        work = [Work(task, 0) for task in self.tasks]
-        made = self.lab.rollouts(state, harness, work, f"search {state.searches} iteration {iteration}", seed)
+        """One rollout a search task for each of these harnesses (with why), recorded in the archive."""
+        work = [Work(task, harness, 0) for harness, _ in new for task in self.tasks]
+        made = self.lab.rollouts(state, work, f"search {state.searches} iteration {iteration}", seed)
         known = {candidate.harness_id for candidate in archive.candidates()}
-        if harness.id not in known:
-            archive.add(self._candidate(harness, why, iteration, made))
+        for index, (harness, why) in enumerate(new):
+            if harness.id not in known:
+                mine = made[index * len(self.tasks) : (index + 1) * len(self.tasks)]
+                archive.add(self._candidate(harness, why, iteration, mine))
         return Spend.total(rollout.spend for rollout in made)
 
     def _candidate(self, harness: Harness, why: str, iteration: int, made: Sequence[Rollout]) -> Candidate:
@@ -152,41 +155,60 @@ class HarnessSearch:
     def _proposals(
         self, archive: Archive, state: State, iteration: int, seed: int, target: Path
     ) -> list[Proposal]:
-        """M valid proposals; recorded before they are used, since a proposer may cost money and vary."""
+        """M valid proposals; recorded before they are used, since a proposer may cost money and vary.
+
+        The refused ones are recorded too: a search that is taken up again must see the same archive.
+        """
         record = target / "proposals" / f"{iteration:03d}.json"
         if not record.is_file():
-            write_json(record, [asdict(item) for item in self._ask(archive, state, iteration, seed)])
-        return [Proposal(**item) for item in json.loads(record.read_text(encoding="utf-8"))]
-
-    def _ask(self, archive: Archive, state: State, iteration: int, seed: int) -> list[Proposal]:
+            asked = self._ask(archive, state, iteration, seed)
+            write_json(record, [{**asdict(item), "refusal": reason} for item, reason in asked])
         valid: list[Proposal] = []
-        refused: list[str] = []
+        for row in json.loads(record.read_text(encoding="utf-8")):
+            reason = row.pop("refusal", "")
+            if reason:
+                self._record_invalid(archive, Proposal(**row), iteration, reason)
+            else:
+                valid.append(Proposal(**row))
+        return valid
+
+    def _ask(self, archive: Archive, state: State, iteration: int, seed: int) -> list[tuple[Proposal, str]]:
+        """M valid proposals and those refused on the way, each with the reason (empty for the valid)."""
+        asked: list[tuple[Proposal, str]] = []
+        known = {source_key(candidate.source) for candidate in archive.candidates()}
+        wanted = self.settings.candidates
         for round_ in range(ROUNDS):
-            wanted = self.settings.candidates - len(valid)
-            if not wanted:
-                break
             rng = hash_free(seed, state.weights_id, state.searches, iteration, round_)
-            for proposal in self.proposer.propose(archive, wanted, rng):
+            for proposal in self.proposer.propose(archive, wanted, rng)[:wanted]:
+                if source_key(proposal.source) in known:
+                    continue
+                known.add(source_key(proposal.source))
                 reason = self.control.refusal(proposal.source, self.tasks)
                 if reason:
-                    refused.append(f"{proposal.edit}: {reason}")
                     self._record_invalid(archive, proposal, iteration, reason)
-                elif all(proposal.source != other.source for other in valid):
-                    valid.append(proposal)
-        if len(valid) < self.settings.candidates:
-            raise SearchError(
-                f"iteration {iteration}: {len(valid)} valid harnesses of {self.settings.candidates} asked; "
-                f"refused: {'; '.join(refused[-3:]) or 'none, the proposer had nothing new'}. "
-                "Ask for fewer candidates or iterations, or use another proposer"
-            )
-        return valid
+                asked.append((proposal, reason))
+            wanted = self.settings.candidates - sum(not reason for _, reason in asked)
+            if not wanted:
+                return asked
+        refused = [f"{proposal.edit}: {reason}" for proposal, reason in asked if reason]
+        raise SearchError(
+            f"iteration {iteration}: {len(asked) - len(refused)} valid harnesses of {self.settings.candidates} asked; "
+            f"refused: {'; '.join(refused[-3:]) or 'none, the proposer had nothing new'}. "
+            "Ask for fewer candidates or iterations, or use another proposer"
+        )
 
     @staticmethod
     def _record_invalid(archive: Archive, proposal: Proposal, iteration: int, reason: str) -> None:
         harness = Harness(proposal.source, proposal.parent, proposal.edit)
         archive.add(
             Candidate(
-                harness.id, proposal.source, proposal.parent, proposal.edit, proposal.why, iteration, invalid=reason
+                harness.id,
+                proposal.source,
+                proposal.parent,
+                proposal.edit,
+                proposal.why,
+                iteration,
+                invalid=reason,
             )
         )
 
@@ -196,14 +218,18 @@ class HarnessSearch:
             return {}, Spend()
         others = [row for row in _ranked(archive) if row.harness_id != state.harness.id]
         finalists = [state.harness, *map(_harness, others[: self.settings.finalists])]
-        means: dict[str, float] = {}
-        spend = Spend()
-        work = [Work(task, 1 + sample) for task in self.tasks for sample in range(self.settings.confirm_samples)]
-        for harness in finalists:
-            made = self.lab.rollouts(state, harness, work, f"search {state.searches} confirm", seed)
-            means[harness.id] = sum(rollout.score.value for rollout in made) / len(made)
-            spend += Spend.total(rollout.spend for rollout in made)
-        return means, spend
+        work = [
+            Work(task, harness, 1 + sample)
+            for harness in finalists
+            for task in self.tasks
+            for sample in range(self.settings.confirm_samples)
+        ]
+        made = self.lab.rollouts(state, work, f"search {state.searches} confirm", seed)
+        scores: dict[str, list[float]] = {}
+        for rollout in made:
+            scores.setdefault(rollout.harness_id, []).append(rollout.score.value)
+        means = {harness: sum(values) / len(values) for harness, values in scores.items()}
+        return means, Spend.total(rollout.spend for rollout in made)
 
     def _accept(self, archive: Archive, state: State, confirmed: dict[str, float]) -> Harness:
         """The next harness in force; under ``confirm`` the incoming one stays unless strictly beaten."""

@@ -113,7 +113,7 @@ def _tokenizer(texts: list[str]) -> Any:
         show_progress=False,
     )
     core.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=core, eos_token="<|im_end|>", pad_token="<|im_end|>", chat_template=TEMPLATE
     )
 
@@ -167,5 +167,9 @@ def _row(tokenizer: Any, messages: list[Message]) -> tuple[list[int], list[int]]
         body = tokenizer.encode(f"{message.content}<|im_end|>", add_special_tokens=False)
         end = tokenizer.encode("\n", add_special_tokens=False)
         ids += start + body + end
-        labels += [-100] * len(start) + (body if message.role == "assistant" else [-100] * len(body)) + [-100] * len(end)
+        labels += (
+            [-100] * len(start)
+            + (body if message.role == "assistant" else [-100] * len(body))
+            + [-100] * len(end)
+        )
     return ids, labels

@@ -7,7 +7,6 @@ batch has fallen to ``refill`` of its size (0 = whole waves, near 1 = continuous
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -43,7 +42,13 @@ class TransformersEngine:
     """See ``whale.engine.Engine``. ``model`` is public because the learner trains the same object."""
 
     def __init__(
-        self, directory: Path, sampling: Sampling, *, batch: int = 64, refill: float = 0.5, device: str = "auto"
+        self,
+        directory: Path,
+        sampling: Sampling,
+        *,
+        batch: int = 64,
+        refill: float = 0.5,
+        device: str = "auto",
     ) -> None:
         """Load tokenizer and model from ``directory``; weights stay unusable until ``use`` names them."""
         if device == "auto":
@@ -74,7 +79,9 @@ class TransformersEngine:
         None (while the learner is at work) makes generating an error.
         """
         if self._active or self._waiting:
-            raise EngineError(f"{len(self._active) + len(self._waiting)} requests are unfinished; poll them first")
+            raise EngineError(
+                f"{len(self._active) + len(self._waiting)} requests are unfinished; poll them first"
+            )
         self.weights_id = weights_id
         self._prefix = None
 
@@ -109,7 +116,7 @@ class TransformersEngine:
     def poll(self) -> list[Completion]:
         """See ``Engine.poll``."""
         while self._waiting or self._active:
-            if self._waiting and len(self._active) <= self.refill * self.batch:
+            if self._waiting and len(self._active) <= min(self.refill * self.batch, self.batch - 1):
                 self._admit()
             finished = self._step()
             if finished:
@@ -118,7 +125,9 @@ class TransformersEngine:
 
     def _admit(self) -> None:
         """Fill the batch from the queue, prompts grouped so that equal ones are computed once."""
-        group = [self._waiting.popleft() for _ in range(min(self.batch - len(self._active), len(self._waiting)))]
+        group = [
+            self._waiting.popleft() for _ in range(min(self.batch - len(self._active), len(self._waiting)))
+        ]
         prompts = list(dict.fromkeys(request.prompt_ids for request in group))
         rows, logits = self._prefill(prompts)
         place = {prompt: index for index, prompt in enumerate(prompts)}
@@ -184,8 +193,10 @@ class TransformersEngine:
                 return known
         if len(prompts) < 2:
             return ()
-        shared = os.path.commonprefix(prompts)[: min(map(len, prompts)) - 1]
-        return tuple(shared) if len(shared) >= SHARED_PREFIX else ()
+        first, last = min(prompts), max(prompts)
+        most = min(map(len, prompts)) - 1
+        length = next((at for at in range(most) if first[at] != last[at]), most)
+        return first[:length] if length >= SHARED_PREFIX else ()
 
     def _forward(self, ids: Tensor, rows: Rows, mask: Tensor, positions: Tensor) -> Tensor:
         """Run the model, extending ``rows`` in place; logits of the last column [rows, vocabulary]."""
@@ -197,7 +208,8 @@ class TransformersEngine:
 
     def _step(self) -> list[Completion]:
         """Draw one token for every active row, release the finished, run the model for the others."""
-        assert self._rows is not None and self._logits is not None
+        assert self._rows is not None
+        assert self._logits is not None
         uniform = [row.uniform[len(row.ids)] if row else 0.0 for row in self._slots]
         tokens = draw(self._logits, torch.tensor(uniform, device=self.device), self.sampling)
         finished: list[Completion] = []
@@ -213,7 +225,9 @@ class TransformersEngine:
             tokens = tokens[[row is not None for row in self._slots]]
             self._compact()
         if self._rows is not None:
-            self._logits = self._forward(tokens[:, None], self._rows, self._rows.mask(1), self._rows.positions(1))
+            self._logits = self._forward(
+                tokens[:, None], self._rows, self._rows.mask(1), self._rows.positions(1)
+            )
         return finished
 
     def _complete(self, row: _Row, token: int) -> Completion:
@@ -230,11 +244,11 @@ class TransformersEngine:
 
 def _close_gap(rows: Rows, prefix: int, pad: Tensor) -> Rows:
     """Move each row's prefix columns right, behind its padding, so that padding is on the left again."""
-    closed = Rows(len(rows.cache.layers), pad)
+    closed = Rows(len(rows.layers), pad)
     column = torch.arange(rows.columns, device=pad.device)[None, :] - pad[:, None]
     inside = (column >= 0) & (column < prefix)
     source = torch.where(inside, column, torch.arange(rows.columns, device=pad.device)[None, :])
-    for old, new in zip(rows.cache.layers, closed.cache.layers, strict=True):
+    for old, new in zip(rows.layers, closed.layers, strict=True):
         index = source[:, None, :, None].expand(-1, old.keys.shape[1], -1, old.keys.shape[3])
         new.put(old.keys.gather(2, index), old.values.gather(2, index))
     return closed

@@ -12,12 +12,14 @@ from datasets import Dataset
 from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
-from trl import SFTConfig, SFTTrainer
+from transformers import PrinterCallback
+from trl.trainer.sft_config import SFTConfig
+from trl.trainer.sft_trainer import SFTTrainer
 
 from whale.rows import Row
 
 
-class _WeightedTrainer(SFTTrainer):  # type: ignore[misc]
+class _WeightedTrainer(SFTTrainer):
     """Loss = sum over trained tokens of multiplicity x NLL, divided by the tokens of the whole mini-batch."""
 
     total_tokens: int = 1
@@ -41,9 +43,10 @@ def token_loss(model: Any, inputs: dict[str, Any]) -> Tensor:
     ).last_hidden_state[:, :-1]
     live = labels != -100
     logits = model.get_output_embeddings()(hidden[live]).float()
-    nll = torch.nn.functional.cross_entropy(logits, labels[live], reduction="none")
+    nll: Tensor = torch.nn.functional.cross_entropy(logits, labels[live], reduction="none")
     weight = inputs["weight"][:, None].expand_as(labels)[live]
-    return (nll * weight).sum()
+    total: Tensor = (nll * weight).sum()
+    return total
 
 
 def collate(batch: list[tuple[Row, int]], pad_id: int) -> dict[str, Tensor]:
@@ -51,7 +54,8 @@ def collate(batch: list[tuple[Row, int]], pad_id: int) -> dict[str, Tensor]:
     width = max(len(row.ids) for row, _ in batch)
     ids = [list(row.ids) + [pad_id] * (width - len(row.ids)) for row, _ in batch]
     labels = [
-        [token if own else -100 for token, own in zip(row.ids, row.mask, strict=True)] + [-100] * (width - len(row.ids))
+        [token if own else -100 for token, own in zip(row.ids, row.mask, strict=True)]
+        + [-100] * (width - len(row.ids))
         for row, _ in batch
     ]
     real = [[1] * len(row.ids) + [0] * (width - len(row.ids)) for row, _ in batch]
@@ -105,5 +109,6 @@ def train_once(
         processing_class=tokenizer,
         optimizers=(optimizer, LambdaLR(optimizer, lambda _: 1.0)),
     )
+    trainer.remove_callback(PrinterCallback)
     trainer.total_tokens = total_tokens
     return float(trainer.train().training_loss)

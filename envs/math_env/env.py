@@ -22,9 +22,9 @@ class MathSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    verifier: Literal["canonical", "robust"] = "robust"
+    verifier: Literal["canonical", "robust"]
     """``canonical``: exact string in the last box, the published rule; ``robust``: exact mathematical equality."""
-    data_seed: int = 0
+    data_seed: int
     """Seed of the task generators; the same for all run seeds, so all runs share their questions."""
     sizes: Sizes
     families: list[Family]
@@ -52,7 +52,7 @@ class MathEnvironment:
     """See ``envs.base.Environment``."""
 
     name = "math"
-    tools = ("python",)
+    tools: tuple[str, ...] = ("python",)
     chance = 0.0
 
     def __init__(self, settings: MathSettings) -> None:

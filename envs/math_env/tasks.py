@@ -7,6 +7,7 @@ seed of its generator; a family too small to fill all splits is refused.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import io
 from collections.abc import Iterator, Mapping
 
@@ -44,6 +45,9 @@ class Sizes(BaseModel):
 
 def build(families: list[Family], sizes: Sizes, seed: int) -> dict[Split, list[Task]]:
     """All tasks by split, families alternating. Raises ``InputError`` for a bad family or size."""
+    names = [family.name for family in families]
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"[[env.families]] needs one family or more, each with its own name; got {names}")
     for split in SPLITS:
         if getattr(sizes, split) % len(families):
             raise InputError(
@@ -92,7 +96,7 @@ def _items(family: Family, seed: int) -> Iterator[Mapping[str, object]]:
         from reasoning_gym.factory import DATASETS
 
     if family.generator not in DATASETS:
-        near = [name for name in sorted(DATASETS) if name[:4] == family.generator[:4]]
+        near = difflib.get_close_matches(family.generator, DATASETS, 3)
         raise InputError(
             f"reasoning-gym has no generator {family.generator!r}; near names: {', '.join(near) or 'none'}; "
             f"all {len(DATASETS)} are listed by reasoning_gym.factory.DATASETS"
@@ -100,7 +104,9 @@ def _items(family: Family, seed: int) -> Iterator[Mapping[str, object]]:
     try:
         data = reasoning_gym.create_dataset(family.generator, seed=seed, size=10**9, **family.options)
     except (TypeError, ValueError, AssertionError) as error:
-        raise InputError(f"family {family.name!r}: {family.generator} refuses {family.options}: {error}") from error
+        raise InputError(
+            f"family {family.name!r}: {family.generator} refuses {family.options}: {error}"
+        ) from error
     index = 0
     while True:
         yield data[index]

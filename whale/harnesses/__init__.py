@@ -15,5 +15,7 @@ def starting(name: str) -> Harness:
     known = sorted(file.stem for file in _HERE.glob("*.py") if file.stem != "__init__")
     path = _HERE / f"{name}.py" if name in known else Path(name)
     if not path.is_file():
-        raise InputError(f"no starting harness {name!r}; known: {', '.join(known)}, or the path of a harness file")
+        raise InputError(
+            f"no starting harness {name!r}; known: {', '.join(known)}, or the path of a harness file"
+        )
     return Harness(path.read_text(encoding="utf-8"))

@@ -1,0 +1,102 @@
+"""Where a model comes from: what is missing in a directory is named, with the way to get it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from envs.base import InputError
+from whale.models import cache_dir, resolve
+
+FILES = {
+    "config.json": "{}",
+    "tokenizer.json": "{}",
+    "tokenizer_config.json": json.dumps({"chat_template": "{{ messages }}"}),
+    "model.safetensors": "weights",
+}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    directory = tmp_path / "my-model"
+    directory.mkdir()
+    for name, text in FILES.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    return directory
+
+
+def refusal(spec: str) -> str:
+    with pytest.raises(InputError) as caught:
+        resolve(spec)
+    return str(caught.value)
+
+
+def test_a_complete_directory_is_taken_and_identified_by_its_weights(model: Path) -> None:
+    first = resolve(str(model))
+    assert (first.directory, first.name) == (model, "my-model")
+    assert resolve(str(model)) == first
+    (model / "model.safetensors").write_text("other weights", encoding="utf-8")
+    assert resolve(str(model)).revision != first.revision
+
+
+def test_a_template_in_its_own_file_is_enough(model: Path) -> None:
+    (model / "tokenizer_config.json").unlink()
+    (model / "chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
+    assert resolve(str(model)).directory == model
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("config.json", "has no config.json; save model and tokenizer with save_pretrained"),
+        ("tokenizer.json", "has no tokenizer.json; save model and tokenizer with save_pretrained"),
+        ("tokenizer_config.json", "has no chat template; a harness needs one: add chat_template.jinja"),
+        ("model.safetensors", "has no *.safetensors weights; save it with save_pretrained"),
+    ],
+)
+def test_what_a_directory_lacks_is_named(model: Path, missing: str, message: str) -> None:
+    (model / missing).unlink()
+    found = refusal(str(model))
+    assert message in found
+    assert str(model) in found
+
+
+def test_a_tokenizer_without_a_template_is_named(model: Path) -> None:
+    (model / "tokenizer_config.json").write_text('{"chat_template": null}', encoding="utf-8")
+    assert "has no chat template" in refusal(str(model))
+
+
+def test_a_tokenizer_config_that_is_not_json_is_named(model: Path) -> None:
+    (model / "tokenizer_config.json").write_text("{", encoding="utf-8")
+    assert f"{model / 'tokenizer_config.json'} is not valid JSON" in refusal(str(model))
+
+
+def test_a_place_that_does_not_exist(tmp_path: Path) -> None:
+    message = refusal(str(tmp_path / "typo"))
+    assert f"no model directory at '{tmp_path / 'typo'}'" in message
+    assert "package:smollm2, tiny or hub:OWNER/NAME" in message
+
+
+def test_a_file_is_not_a_model_directory(model: Path) -> None:
+    assert "no model directory at" in refusal(str(model / "config.json"))
+
+
+@pytest.mark.parametrize("spec", ["package:smollm", "package:", "package:llama"])
+def test_an_unknown_package_lists_the_known_sources(spec: str) -> None:
+    assert (
+        refusal(spec)
+        == f"unknown model {spec!r}; known: package:smollm2, tiny, hub:OWNER/NAME, or a local directory"
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "xdg", "place"),
+    [("/a/b", "/x", "/a/b"), ("", "/x", "/x/whale-bench"), ("", "", "/home/me/.cache/whale-bench")],
+)
+def test_where_the_cache_lies(own: str, xdg: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHALE_CACHE", own)
+    monkeypatch.setenv("XDG_CACHE_HOME", xdg)
+    monkeypatch.setenv("HOME", "/home/me")
+    assert cache_dir() == Path(place)
