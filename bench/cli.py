@@ -23,8 +23,9 @@ from bench import planning, transcripts
 from bench.config import Profile, load_profile, near
 from bench.execute import Run, Site, command_line
 from bench.progress import Progress
-from bench.result_file import load_all
+from bench.result_file import load, load_all
 from envs.base import InputError
+from whale.lab import prune
 from whale.schedule import Method
 from whale.search import SearchError
 from whale.store import exclusive
@@ -65,15 +66,10 @@ def run(
         site = Site(settings, runs, progress)
         try:
             for seed in numbers:
-                for item in chosen:
-                    job = Run(site, item, seed, command_line())
-                    progress.run(f"{item.name} s{seed}")
-                    known = job.finished()
-                    path = job.execute()
-                    progress.say(f"{item.name} s{seed}: {'already done' if known else 'done'}, {path}")
+                _run_seed(site, chosen, seed, progress)
         finally:
             site.close()
-        _report(home, [home / item.name / f"s{seed}" for item in chosen for seed in numbers], results)
+        _report(home, settings, results)
 
 
 @app.command()
@@ -174,13 +170,28 @@ def _seeds(text: str) -> list[int]:
     return seeds
 
 
-def _report(home: Path, folders: list[Path], results: Path | None) -> None:
-    """Collect result files beside each other, then write the report there."""
+def _run_seed(site: Site, chosen: list[Method], seed: int, progress: Progress) -> None:
+    """All methods under one seed; then the weights that only led to later ones are deleted."""
+    used: list[Path] = []
+    last: list[Path] = []
+    for item in chosen:
+        job = Run(site, item, seed, command_line())
+        progress.run(f"{item.name} s{seed}")
+        known = job.finished()
+        path = job.execute()
+        used += job.learners
+        last += job.learners[-1:]
+        progress.say(f"{item.name} s{seed}: {'already done' if known else 'done'}, {path}")
+    prune(used, last)
+
+
+def _report(home: Path, profile: Profile, results: Path | None) -> None:
+    """Collect this profile's result files beside each other, then write the report there."""
     target = home / "report"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    for folder in folders:
-        for file in folder.glob("*-s*.json"):
+    for file in sorted(home.glob("*/s*/*-s*.json")):
+        if load(file).provenance["config"] == profile.hash:
             shutil.copy(file, target)
     _print_report(target)
     if results is not None:
@@ -196,5 +207,3 @@ def _print_report(folder: Path) -> None:
     console.print(screen_table(found))
     console.print(f"report: {written.markdown}", highlight=False, soft_wrap=True)
 
-
-__all__ = ["Profile", "main"]

@@ -116,6 +116,8 @@ class Run:
         self.training: list[TrainRow] = []
         self.candidates: list[CandidateRow] = []
         self.harnesses: dict[str, Harness] = {}
+        self.learners: list[Path] = []
+        """Directories of weights and optimizers that this run made or used, in order."""
 
     @property
     def key(self) -> str:
@@ -143,6 +145,7 @@ class Run:
             if isinstance(phase, Train):
                 trained = self.site.lab.train(state, phase.steps, self.seed)
                 state = trained.state
+                self.learners += [state.learner] if state.learner else []
                 self._charge("train", trained.spend)
                 self.training += [TrainRow(**asdict(step)) for step in trained.steps]
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from hypothesis import given, settings
@@ -38,11 +39,15 @@ class Batches:
         count = len(pair.plain)
         numbers = torch.arange(self.next, self.next + count * columns).view(count, columns)
         self.next += count * columns
-        for layer, cache in enumerate(pair.rows.cache.layers):
+        for layer, cache in enumerate(layers(pair.rows)):
             keys, values = cache.update(states(numbers, layer, 1), states(numbers, layer, -1))
             assert keys.shape == values.shape == (count, HEADS, pair.rows.columns, WIDTH)
         for row, new in zip(pair.plain, numbers.tolist(), strict=True):
             row += new
+
+
+def layers(rows: Rows) -> list[Any]:
+    return list(rows.cache.layers)
 
 
 def states(numbers: Tensor, layer: int, sign: int) -> Tensor:
@@ -55,7 +60,7 @@ def check(pair: Pair) -> None:
     rows, plain = pair.rows, pair.plain
     assert len(rows) == len(plain)
     assert rows.pad.tolist() == [rows.columns - len(row) for row in plain]
-    for layer, cache in enumerate(rows.cache.layers):
+    for layer, cache in enumerate(layers(rows)):
         for index, row in enumerate(plain):
             pad = rows.columns - len(row)
             numbers = torch.tensor([row], dtype=torch.int64)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from envs.base import Verdict
@@ -41,7 +40,8 @@ def tokenizer(random_model: ModelSource) -> Any:
 
 
 def fresh(source: ModelSource) -> Any:
-    return AutoModelForCausalLM.from_pretrained(source.directory, dtype=torch.float32).eval()
+    model: Any = AutoModelForCausalLM.from_pretrained(source.directory, dtype=torch.float32)
+    return model.eval()
 
 
 def learner_of(source: ModelSource, tokenizer: Any, **changed: float) -> RsftLearner:
@@ -49,9 +49,9 @@ def learner_of(source: ModelSource, tokenizer: Any, **changed: float) -> RsftLea
     return RsftLearner(fresh(source), tokenizer, EOS, LearnerSettings.model_validate(values))
 
 
-def formula(model: Any, rows: Sequence[tuple[Row, int]]) -> Tensor:
+def formula(model: Any, rows: Sequence[tuple[Row, int]]) -> Any:
     """Sum over the model's own tokens of multiplicity x NLL, by the number of those tokens; row by row."""
-    total = torch.zeros(())
+    total: Any = torch.zeros(())
     for row, count in rows:
         log_p = model(torch.tensor([row.ids])).logits[0].log_softmax(dim=-1)
         for place in range(1, len(row.ids)):

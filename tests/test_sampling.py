@@ -36,7 +36,8 @@ def expected(sampling: Sampling) -> np.ndarray:
         if total >= sampling.top_p:
             weight[index] = 0
         total += weight[index]
-    return weight / weight.sum()
+    shares: np.ndarray = weight / weight.sum()
+    return shares
 
 
 def drawn(uniform: np.ndarray, sampling: Sampling) -> np.ndarray:

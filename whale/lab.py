@@ -129,7 +129,7 @@ class Lab:
         )
         target = self.root / "weights" / key
         record = target / "done.json"
-        if not record.is_file():
+        if not (record.is_file() and has_learner(target)):
             self._train(state, steps, seed, target)
         done = json.loads(record.read_text(encoding="utf-8"))
         after = replace(
@@ -193,6 +193,19 @@ class Lab:
     def key(self, kind: str, **parts: object) -> str:
         """The content key of a piece of work, the lab's identity included."""
         return content_key({"kind": kind, **self.identity, **parts})
+
+
+def has_learner(directory: Path) -> bool:
+    """Whether weights and optimizer are (still) there; pruned ones are trained again from recorded rollouts."""
+    return (directory / "model.safetensors").is_file() and (directory / "optimizer.pt").is_file()
+
+
+def prune(used: Sequence[Path], last: Sequence[Path]) -> None:
+    """Delete the learner directories ``used`` except ``last``, of which only the optimizer goes."""
+    for directory in set(used) - set(last):
+        shutil.rmtree(directory, ignore_errors=True)
+    for directory in last:
+        (directory / "optimizer.pt").unlink(missing_ok=True)
 
 
 def hash_free(*parts: object) -> int:
