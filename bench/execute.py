@@ -27,6 +27,7 @@ from bench.result_file import (
     TrainRow,
     dump,
 )
+from envs.base import InputError
 from envs.math_env.env import MathEnvironment
 from whale.agent import Agent, State
 from whale.control import Control
@@ -42,6 +43,8 @@ from whale.schedule import Method, Train
 from whale.search import HarnessSearch
 from whale.store import Log, content_key, write_atomic
 
+CHECKED = 4
+"""Search tasks on which a starting harness is tried, with noise for replies, before anything is spent."""
 PACKAGES = ("torch", "transformers", "trl", "reasoning-gym", "sympy")
 """Versions that can change a number; they are part of every key and of every result."""
 
@@ -88,12 +91,26 @@ class Site:
             "learner": self.profile.learner.model_dump(),
             "weight": self.profile.weight.model_dump(),
             "versions": {name: version(name) for name in PACKAGES},
+            "code": code_hash(),
         }
+
+    @property
+    def control(self) -> Control:
+        """The checks that every harness must pass; starts the jail."""
+        return Control(self.env, self.host, self.caps)
 
     def search(self) -> HarnessSearch:
         """The search operator; starts the jail."""
-        control = Control(self.env, self.host, self.caps)
-        return HarnessSearch(self.lab, OfflineProposer(), self.profile.search, control)
+        return HarnessSearch(self.lab, OfflineProposer(), self.profile.search, self.control)
+
+    def starting(self) -> Harness:
+        """The profile's starting harness; ``InputError`` when it fails the checks that proposals must pass."""
+        name = self.profile.harness.start
+        harness = starting(name)
+        reason = self.control.refusal(harness.source, self.env.tasks("search")[:CHECKED])
+        if reason:
+            raise InputError(f"the starting harness {name} cannot be used: {reason}. Mend it, or use math_h0")
+        return harness
 
     def close(self) -> None:
         """End every process the runs have started."""
@@ -139,7 +156,7 @@ class Run:
         if self.finished():
             return self.result_path
         write_atomic(self.folder / "profile.json", self.profile.model_dump_json(indent=1) + "\n")
-        state = State(self.site.agent.start_id, None, starting(self.profile.harness.start))
+        state = State(self.site.agent.start_id, None, self.site.starting())
         self._checkpoint(state, "start")
         for index, phase in enumerate(self.method.phases(self.profile.plan), 1):
             if isinstance(phase, Train):
@@ -233,6 +250,15 @@ class Run:
             **{f"data {split}": str(digest) for split, digest in tasks.items()},
             **{name: version(name) for name in PACKAGES},
         }
+
+
+def code_hash() -> str:
+    """Hash of all code that can change a rollout or an update (``envs`` and ``whale``): edited code reuses nothing."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parent.parent
+    for file in sorted(path for name in ("envs", "whale") for path in (root / name).rglob("*.py")):
+        digest.update(str(file.relative_to(root)).encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def commit() -> str:

@@ -11,14 +11,17 @@ import os
 import statistics
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 
 from bench.config import load_profile
+from bench.execute import commit
 from envs.math_env.env import MathEnvironment
 from whale.contract import Chat, Problem
 from whale.engine import Request, Sampling, seed_of
 from whale.models import resolve
+from whale.store import write_json
 from whale.transformers_engine import TransformersEngine
 
 PLAIN_BATCH = 16
@@ -86,6 +89,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--refill", default="0,0.5,0.9", help="refill settings to try: 0 = whole waves")
     parser.add_argument("--batch", type=int, default=0, help="0: the profile's")
+    parser.add_argument("--save", type=Path, help="also write rates and ratios to this JSON file")
     chosen = parser.parse_args()
     profile = load_profile(chosen.profile, "math")
     settings = profile.rollout
@@ -117,6 +121,12 @@ def main() -> None:
         print(
             f"{name}: median {statistics.median(row):.2f} rollouts/s, ratio {statistics.median(row) / base:.2f}"
         )
+    if chosen.save:
+        setting = {"prompts": len(prompts), "samples": chosen.samples, "tokens": settings.tokens}
+        medians = {name: round(statistics.median(row), 2) for name, row in rates.items()}
+        ratios = {name: round(rate / base, 2) for name, rate in medians.items()}
+        body = {"commit": commit(), "setting": setting, "rollouts_per_second": medians, "ratio": ratios}
+        write_json(chosen.save, {**body, "threads": torch.get_num_threads(), "rounds": chosen.rounds})
     env.close()
 
 

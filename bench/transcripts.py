@@ -33,15 +33,13 @@ def show(
     weights = {point.weights_id for point in result.checkpoints}
     harnesses = {row.harness_id for row in result.checkpoints} | {row.harness_id for row in result.candidates}
     shown = 0
-    for path in sorted((folder / "cache" / "rollouts").glob("*.jsonl")):
+    for path in sorted((folder / "cache" / "rollouts").glob(f"*{block.replace(' ', '-')}*-s{seed}-*.jsonl")):
         for line in Log(path).lines():
             rollout = _ROLLOUT.validate_json(line)
-            if rollout.weights_id not in weights or rollout.harness_id not in harnesses:
-                break
-            purpose = path.with_suffix("").name
-            if (verdict and rollout.score.verdict != verdict) or (block and block not in purpose):
+            ours = rollout.weights_id in weights and rollout.harness_id in harnesses
+            if not ours or (verdict and rollout.score.verdict != verdict):
                 continue
-            _print(console, rollout, purpose)
+            _print(console, rollout, path.stem)
             shown += 1
             if shown == count:
                 return

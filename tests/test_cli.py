@@ -22,7 +22,9 @@ from whale.search import SearchError
 class Said:
     """What a command printed and how it ended."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cwd: Path) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cwd: Path
+    ) -> None:
         self.monkeypatch, self.capsys = monkeypatch, capsys
         monkeypatch.chdir(cwd)
         monkeypatch.setenv("COLUMNS", "200")
@@ -45,12 +47,21 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "math", "--method", "whle"], "unknown method 'whle'; did you mean 'whale'? Known: all, frozen, "),
+        (
+            ["run", "math", "--method", "whle"],
+            "unknown method 'whle'; did you mean 'whale'? Known: all, frozen, ",
+        ),
         (["plan", "math", "--method", "grpo"], "unknown method 'grpo'; known: all, "),
         (["run", "math", "--method", "whale,"], "unknown method ''"),
         (["run", "mth"], "unknown environment 'mth'; did you mean 'math'?"),
-        (["plan", "math", "--profile", "smke"], "unknown profile 'smke'; did you mean 'smoke'? Known: cpu, smoke"),
-        (["run", "math", "--seeds", "zero"], "cannot read --seeds 'zero'; write whole numbers such as 0 or 0,1,2"),
+        (
+            ["plan", "math", "--profile", "smke"],
+            "unknown profile 'smke'; did you mean 'smoke'? Known: cpu, smoke",
+        ),
+        (
+            ["run", "math", "--seeds", "zero"],
+            "cannot read --seeds 'zero'; write whole numbers such as 0 or 0,1,2",
+        ),
         (["run", "math", "--seeds", "0,,1"], "cannot read --seeds '0,,1'; write whole numbers"),
         (["run", "math", "--seeds", "1,1"], "--seeds '1,1' must be distinct and not negative"),
         (["run", "math", "--seeds", "-1"], "--seeds '-1' must be distinct and not negative"),
@@ -71,7 +82,9 @@ def test_wrong_input_ends_with_one_message_and_code_2(said: Said, words: list[st
     assert len(err.splitlines()) == 1, "one message"
 
 
-@pytest.mark.parametrize("words", [["rum", "math"], ["run", "math", "--sedes", "0"], ["run"], ["run", "math", "more"]])
+@pytest.mark.parametrize(
+    "words", [["rum", "math"], ["run", "math", "--sedes", "0"], ["run"], ["run", "math", "more"]]
+)
 def test_a_wrong_word_or_option_ends_with_code_2(said: Said, words: list[str]) -> None:
     code, out, err = said(*words)
     assert code == 2
@@ -179,12 +192,22 @@ def test_doctor_checks_everything_that_a_run_needs(said: Said, converted: Path) 
     lines = out.splitlines()
     assert (code, err) == (0, "")
     assert all(line.startswith(("ok    ", "MISS  ", "      ")) for line in lines)
-    for subject in ("torch ", "reasoning-gym ", "model: SmolLM2", "isolation ", "processor cores", "GB free", "cache: "):
+    for subject in (
+        "torch ",
+        "reasoning-gym ",
+        "model: SmolLM2",
+        "isolation ",
+        "processor cores",
+        "GB free",
+        "cache: ",
+    ):
         assert any(subject in line for line in lines), subject
     assert str(converted) in out
 
 
-def test_doctor_names_what_is_missing_and_fails(said: Said, converted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_what_is_missing_and_fails(
+    said: Said, converted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(doctor, "PACKAGES", (*doctor.PACKAGES, "whale-no-such-package"))
     code, out, _ = said("doctor")
     assert code == 1

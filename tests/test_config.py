@@ -71,7 +71,9 @@ def test_a_profile_written_by_a_user_is_read_by_its_path(tmp_path: Path) -> None
     assert mine.model_copy(update={"name": "smoke"}) == load_profile("smoke", "math")
 
 
-@pytest.mark.parametrize(("name", "place"), KEYS, ids=lambda part: part if isinstance(part, str) else ".".join(part))
+@pytest.mark.parametrize(
+    ("name", "place"), KEYS, ids=lambda part: part if isinstance(part, str) else ".".join(part)
+)
 def test_no_key_of_a_profile_may_be_missing(name: str, place: tuple[str, ...], tmp_path: Path) -> None:
     """Otherwise a number of the run would stand in the code."""
     values = copy.deepcopy(raw(name))
@@ -100,7 +102,10 @@ def test_every_profile_opens_with_what_it_is_for(name: str) -> None:
     ("override", "message"),
     [
         ("budgte.steps=1", "unknown key budgte; did you mean 'budget'? Known: "),
-        ("budget.stepz=1", "unknown key budget.stepz; did you mean 'steps'? Known: cycles, iterations, steps"),
+        (
+            "budget.stepz=1",
+            "unknown key budget.stepz; did you mean 'steps'? Known: cycles, iterations, steps",
+        ),
         ("env.verifer='robust'", "unknown key env.verifer; did you mean 'verifier'? Known: "),
         ("env.verifier=robst", "env.verifier = 'robst': Input should be 'canonical' or 'robust'"),
         ("search.accept=best", "search.accept = 'best': Input should be 'confirm' or 'argmax'"),
@@ -133,7 +138,9 @@ def test_an_override_below_a_plain_value_is_refused() -> None:
 def test_overrides_apply_in_order_and_change_the_identity() -> None:
     plain = load_profile("smoke", "math")
     other = load_profile(
-        "smoke", "math", ["budget.steps=7", "budget.steps=2", "search.accept=argmax", "model.source=a/b", "learner.rate=1e-5"]
+        "smoke",
+        "math",
+        ["budget.steps=7", "budget.steps=2", "search.accept=argmax", "model.source=a/b", "learner.rate=1e-5"],
     )
     assert other.budget.steps == 2
     assert other.search.accept == "argmax"
@@ -167,8 +174,16 @@ def test_a_file_that_is_not_toml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("small", "enough", "message"),
     [
-        ("env.sizes.weight=31", "env.sizes.weight=32", "one weight step needs 32 tasks but [env.sizes] weight = 31"),
-        ("env.sizes.search=15", "env.sizes.search=16", "a search scores on 16 tasks but [env.sizes] search = 15"),
+        (
+            "env.sizes.weight=31",
+            "env.sizes.weight=32",
+            "one weight step needs 32 tasks but [env.sizes] weight = 31",
+        ),
+        (
+            "env.sizes.search=15",
+            "env.sizes.search=16",
+            "a search scores on 16 tasks but [env.sizes] search = 15",
+        ),
     ],
 )
 def test_too_small_splits_name_the_smallest_that_works(small: str, enough: str, message: str) -> None:

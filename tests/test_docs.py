@@ -16,7 +16,18 @@ from tests.commands import ROOT
 README = ROOT / "README.md"
 DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 TEXT = {".py", ".md", ".toml", ".ini", ".txt", ".yml", ".yaml", ".cfg", ".json", ".jsonl"}
-SKIPPED = {".git", ".tox", ".venv", "runs", "build", "dist", "__pycache__", ".hypothesis", ".mypy_cache", ".ruff_cache"}
+SKIPPED = {
+    ".git",
+    ".tox",
+    ".venv",
+    "runs",
+    "build",
+    "dist",
+    "__pycache__",
+    ".hypothesis",
+    ".mypy_cache",
+    ".ruff_cache",
+}
 FILES = [
     path
     for path in sorted(ROOT.rglob("*"))
@@ -46,7 +57,10 @@ def commands() -> list[tuple[str, str]]:
     found = []
     for path in DOCS:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            shown = [*re.findall(r"`(python -m bench[^`]*)`", line), *re.findall(r"^ *\$? *(python -m bench.*)$", line)]
+            shown = [
+                *re.findall(r"`(python -m bench[^`]*)`", line),
+                *re.findall(r"^ *\$? *(python -m bench.*)$", line),
+            ]
             found += [(f"{name_of(path)}:{number}", text.split("#")[0].strip()) for text in shown]
     return found
 

@@ -12,7 +12,9 @@ from envs.math_env.env import MathEnvironment, MathSettings
 from envs.math_env.tasks import Family, Sizes, build
 
 SUMS = Family(
-    name="sums", generator="chain_sum", options={"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 2}
+    name="sums",
+    generator="chain_sum",
+    options={"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 2},
 )
 LINES = Family(name="lines", generator="simple_equations", options={"min_terms": 2, "max_terms": 2})
 SIZES = Sizes(weight=20, search=8, select=6, test=10)
@@ -37,7 +39,9 @@ def test_the_data_of_every_profile(name: str) -> None:
     for split in SPLITS:
         assert len(tasks[split]) == getattr(settings.sizes, split)
         families = Counter(task.meta["family"] for task in tasks[split])
-        assert families == {family.name: len(tasks[split]) // len(settings.families) for family in settings.families}
+        assert families == {
+            family.name: len(tasks[split]) // len(settings.families) for family in settings.families
+        }
         assert all(task.split == split and task.env == "math" for task in tasks[split])
 
 
@@ -85,7 +89,9 @@ def test_a_family_that_is_too_small_is_named() -> None:
     assert "of 400 for split 'weight'; make its options wider or the splits smaller" in message
 
 
-@pytest.mark.parametrize(("typo", "near"), [("chian_sum", "chain_sum"), ("simple_equation", "simple_equations")])
+@pytest.mark.parametrize(
+    ("typo", "near"), [("chian_sum", "chain_sum"), ("simple_equation", "simple_equations")]
+)
 def test_an_unknown_generator_gets_near_names(typo: str, near: str) -> None:
     message = refusal(Family(name="x", generator=typo))
     assert f"no generator {typo!r}" in message
@@ -93,7 +99,9 @@ def test_an_unknown_generator_gets_near_names(typo: str, near: str) -> None:
 
 
 @pytest.mark.parametrize("options", [{"min_digitz": 1}, {"min_terms": 3, "max_terms": 2}])
-def test_an_option_that_the_generator_refuses(options: dict[str, int | float | str | bool | list[str]]) -> None:
+def test_an_option_that_the_generator_refuses(
+    options: dict[str, int | float | str | bool | list[str]],
+) -> None:
     message = refusal(Family(name="odd", generator="chain_sum", options=options))
     assert f"family 'odd': chain_sum refuses {options}: " in message
 
@@ -142,9 +150,16 @@ def test_an_episode_grades_its_own_gold(math_env: MathEnvironment) -> None:
 
 @pytest.mark.parametrize(
     ("tool", "arguments"),
-    [("pyton", {"code": "1"}), ("python", {}), ("python", {"code": 3}), ("python", {"code": "1", "gold": "?"})],
+    [
+        ("pyton", {"code": "1"}),
+        ("python", {}),
+        ("python", {"code": 3}),
+        ("python", {"code": "1", "gold": "?"}),
+    ],
 )
-def test_a_wrong_tool_call_comes_back_as_text(math_env: MathEnvironment, tool: str, arguments: dict[str, object]) -> None:
+def test_a_wrong_tool_call_comes_back_as_text(
+    math_env: MathEnvironment, tool: str, arguments: dict[str, object]
+) -> None:
     answer = math_env.open(math_env.tasks("search")[0]).call(tool, arguments)
     assert answer.startswith("error: call python with one argument, code (a text); got ")
 
@@ -152,5 +167,7 @@ def test_a_wrong_tool_call_comes_back_as_text(math_env: MathEnvironment, tool: s
 @pytest.mark.parametrize(
     ("code", "shown"), [("print(2 + 3)", "5"), ("1 / 0", "ZeroDivisionError"), ("x = (", "SyntaxError")]
 )
-def test_the_python_tool_gives_output_and_errors_as_text(math_env: MathEnvironment, code: str, shown: str) -> None:
+def test_the_python_tool_gives_output_and_errors_as_text(
+    math_env: MathEnvironment, code: str, shown: str
+) -> None:
     assert shown in math_env.open(math_env.tasks("search")[0]).call("python", {"code": code})

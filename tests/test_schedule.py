@@ -115,5 +115,7 @@ def test_the_price_of_a_search_in_numbers() -> None:
 def test_a_method_that_overspends_is_refused() -> None:
     plan = load_profile("smoke", "math").plan
     greedy = Method("greedy", lambda plan: iter([plan.train] * 100))
-    with pytest.raises(InputError, match=rf"greedy would spend \d+ rollouts of a budget of {plan.total}; lower"):
+    with pytest.raises(
+        InputError, match=rf"greedy would spend \d+ rollouts of a budget of {plan.total}; lower"
+    ):
         greedy.phases(plan)

@@ -233,7 +233,9 @@ def test_another_profile_in_between_is_not_mistaken_for_this_one(smoke: Smoke, t
 
 def test_transcripts_can_be_read(smoke: Smoke) -> None:
     place = "runs/smoke/math"
-    shown = finished("show", place, "--method", "whale", "--verdict", "correct", "--count", "2", cwd=smoke.cwd)
+    shown = finished(
+        "show", place, "--method", "whale", "--verdict", "correct", "--count", "2", cwd=smoke.cwd
+    )
     assert shown.count("verdict: correct") == 2
     assert shown.count("answer read: ") == 2
     assert "[user] " in shown

@@ -77,8 +77,14 @@ class Control:
         made = self.runner.run([Work(task, Harness(source), 0) for task in tasks], ("control",))
         failed = [rollout.error for rollout in made if rollout.error]
         if len(failed) > len(made) // 2:
-            return f"it fails on {len(failed)} of {len(made)} tasks: {failed[0]}"
+            return f"it fails on {len(failed)} of {len(made)} tasks: {_short(failed[0])}"
         accuracy = sum(rollout.score.value for rollout in made) / len(made)
         if accuracy > self.env.chance + MARGIN:
             return f"with noise for replies it scores {accuracy:.2f} (chance {self.env.chance:.2f}): it needs no model"
         return ""
+
+
+def _short(error: str) -> str:
+    """A harness's error on one line: what kind it is, and the last line of its traceback."""
+    kind, *rest = error.strip().splitlines()
+    return f"{kind.partition(':')[0]}: {rest[-1].strip()}" if rest else kind

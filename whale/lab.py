@@ -84,7 +84,7 @@ class Lab:
         """
         items = [item.key for item in work]
         key = self.key("rollouts", weights=state.weights_id, work=items, purpose=purpose, seed=seed)
-        log = Log(self.root / "rollouts" / f"{key}.jsonl")
+        log = Log(self.root / "rollouts" / f"{purpose.replace(' ', '-')}-s{seed}-{key}.jsonl")
         known = self._known(log)
         self.watch(purpose, len(work), None)
         size = self.runner_chunk

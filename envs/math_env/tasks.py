@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from envs.base import SPLITS, InputError, Split, Task
 
+RESERVED = frozenset({"State the final answer to the following arithmetic problem: 2 + 2 ="})
+"""Questions that a starting harness quotes as its example; they are in no split."""
 ATTEMPTS = 50
 """Generated items per wanted task before a family counts as too small."""
 
@@ -53,7 +55,7 @@ def build(families: list[Family], sizes: Sizes, seed: int) -> dict[Split, list[T
             raise InputError(
                 f"[env.sizes] {split} = {getattr(sizes, split)} is not a multiple of the {len(families)} families"
             )
-    taken: set[str] = set()
+    taken = set(RESERVED)
     per_family = {family.name: _fill(family, sizes, len(families), seed, taken) for family in families}
     return {
         split: [
