@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,8 +46,13 @@ def finished(*words: str, cwd: Path) -> str:
     return out
 
 
+def without_commit(text: bytes) -> bytes:
+    """A result file or report without the checkout's commit, which an editor may change between two runs."""
+    return re.sub(rb'("commit": "|- commit: `)[^"`]*', rb"\1", text)
+
+
 def results(runs: Path) -> dict[str, bytes]:
-    """Result files below a runs folder, by name."""
-    found = {path.name: path.read_bytes() for path in runs.glob("*/*/*/s*/*-s*.json")}
+    """Result files below a runs folder, by name; see ``without_commit``."""
+    found = {path.name: without_commit(path.read_bytes()) for path in runs.glob("*/*/*/s*/*-s*.json")}
     assert found, f"no result files below {runs}"
     return found

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import LIMIT_S, bench, finished, results, start
+from tests.commands import LIMIT_S, bench, finished, results, start, without_commit
 
 KILLS = int(os.environ.get("WHALE_KILLS") or 4)
 SMALL = (
@@ -45,7 +45,7 @@ class Reference:
 
 
 def report_of(cwd: Path) -> bytes:
-    return (cwd / "runs" / "smoke" / "math" / "report" / "report.md").read_bytes()
+    return without_commit((cwd / "runs" / "smoke" / "math" / "report" / "report.md").read_bytes())
 
 
 @pytest.fixture(scope="module")

@@ -113,7 +113,7 @@ def test_padding_inside_the_next_columns_is_masked_and_has_position_zero() -> No
     rows = Rows(LAYERS, torch.tensor([0, 2]))
     assert (rows.columns, len(rows)) == (0, 2)
     assert rows.positions(3).tolist() == [[0, 1, 2], [0, 0, 0]]
-    assert rows.mask(3)[1, 0].int().tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 1]]
+    assert rows.mask(3)[1, 0].int().tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     assert rows.mask(3)[0, 0].int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
 
 

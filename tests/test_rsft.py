@@ -87,7 +87,7 @@ def test_loss_and_gradient_are_the_formula_however_the_batch_is_split(
     wanted.backward()
     # With plain SGD at rate 1 the weights move by exactly the gradient.
     loss = train(model, tokenizer, torch.optim.SGD(model.parameters(), lr=1.0), sizes, tmp_path, NO_CLIP)
-    assert loss == pytest.approx(float(wanted), abs=1e-5)
+    assert loss == pytest.approx(wanted.item(), abs=1e-5)
     moved = dict(model.named_parameters())
     largest = 0.0
     for name, before in plain.named_parameters():
@@ -131,7 +131,7 @@ def test_a_row_that_occurs_twice_is_two_rows(random_model: ModelSource) -> None:
     row = Row((5, 11, 60, EOS), (0, 0, 1, 1))
     other = ROWS[0]
     twice, apart = formula(model, [(row, 2), other]), formula(model, [(row, 1), (row, 1), other])
-    assert float(twice) == pytest.approx(float(apart), abs=1e-6)
+    assert twice.item() == pytest.approx(apart.item(), abs=1e-6)
 
 
 ONE = [
@@ -146,7 +146,7 @@ def test_a_step_reports_the_loss_of_what_it_accepted(random_model: ModelSource, 
     wrong = rollout(call([5, 9], [99, EOS]), verdict=Verdict.WRONG)
     cut = rollout(call([5, 9], [98, 97]), call([5, 9, 98], [97], finish="length"))
     learner = learner_of(random_model, tokenizer)
-    wanted = float(formula(fresh(random_model), counted(ONE)))
+    wanted = formula(fresh(random_model), counted(ONE)).item()
     report = learner.step([wrong, *ONE, cut], seed=0)
     assert (report.accepted, report.truncated) == (3, 1)
     assert report.loss == pytest.approx(wanted, abs=1e-5)

@@ -101,11 +101,14 @@ class Rows:
         return merged
 
     def mask(self, queries: int) -> Tensor:
-        """Who may look at whom for the next ``queries`` columns. Shape [rows, 1, queries, columns + queries]."""
-        total = self.columns + queries
-        column = torch.arange(total, device=self.pad.device)
-        seen = column[None, :] <= column[-queries:, None]
-        return (seen[None] & (column[None, None, :] >= self.pad[:, None, None]))[:, None]
+        """Who may look at whom for the next ``queries`` columns. Bool [rows, 1, queries, columns + queries].
+
+        A column always sees itself, so that padding gives finite numbers (which nobody looks at).
+        """
+        column = torch.arange(self.columns + queries, device=self.pad.device)
+        own = column[-queries:, None]
+        seen = (column[None, :] <= own)[None] & (column[None, None, :] >= self.pad[:, None, None])
+        return (seen | (column[None, :] == own)[None])[:, None]
 
     def positions(self, queries: int) -> Tensor:
         """Position ids of the next ``queries`` columns. Shape [rows, queries]; 0 where that is padding."""

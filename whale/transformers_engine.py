@@ -1,8 +1,8 @@
 """The default engine: Hugging Face transformers on CPU or CUDA, sharing its model object with the learner.
 
-Prompts are computed once for all their samples, and the start that all prompts of a group share (system
-text, worked examples) once for all prompts. Rows leave the batch when they finish; new ones enter when the
-batch has fallen to ``refill`` of its size (0 = whole waves, near 1 = continuous refill).
+A prompt is computed once for all its samples. The start that all prompts share (system text, worked examples)
+is computed, kept and read once for all. Rows leave the batch when they finish; new ones enter when it has
+fallen to ``refill`` of its size (0 = whole waves, near 1 = continuous refill).
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from whale.contract import Message
 from whale.engine import Completion, EngineError, Request, Sampling
 from whale.kv import Rows
+from whale.prefix_attention import NAME, Prefix
 from whale.sampling import draw, stream
 
 SHARED_PREFIX = 8
-"""A start shared by all prompts of a group is computed apart from this many tokens on."""
+"""A start shared by all waiting prompts is kept apart from this many tokens on."""
 DEAD_SHARE = 0.25
 """Finished rows stay in the batch until they are this share of it: removing them copies every cache."""
 
@@ -56,7 +57,7 @@ class TransformersEngine:
         self.device = torch.device(device)
         self.tokenizer: Any = AutoTokenizer.from_pretrained(directory)
         dtype = torch.bfloat16 if self.device.type == "cuda" else torch.float32
-        loaded: Any = AutoModelForCausalLM.from_pretrained(directory, dtype=dtype)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(directory, dtype=dtype, attn_implementation=NAME)
         self.model: Any = loaded.to(self.device).eval()
         self.sampling = sampling
         self.batch = batch
@@ -71,7 +72,10 @@ class TransformersEngine:
         self._slots: list[_Row | None] = []
         self._rows: Rows | None = None
         self._logits: Tensor | None = None
-        self._prefix: tuple[tuple[int, ...], Rows] | None = None
+        empty = torch.zeros((1, 1, 0, 1), device=self.device)
+        self._nothing: Prefix = [(empty, empty)]
+        self._start: tuple[int, ...] = ()
+        self._shared: Prefix = self._nothing
 
     def use(self, weights_id: str | None) -> None:
         """Declare which weights the model object now holds; drops every cache computed with others.
@@ -83,7 +87,7 @@ class TransformersEngine:
                 f"{len(self._active) + len(self._waiting)} requests are unfinished; poll them first"
             )
         self.weights_id = weights_id
-        self._prefix = None
+        self._start, self._shared = (), self._nothing
 
     def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """See ``Engine.encode``."""
@@ -124,12 +128,18 @@ class TransformersEngine:
         return []
 
     def _admit(self) -> None:
-        """Fill the batch from the queue, prompts grouped so that equal ones are computed once."""
-        group = [
-            self._waiting.popleft() for _ in range(min(self.batch - len(self._active), len(self._waiting)))
-        ]
+        """Fill the batch from the queue, prompts grouped so that equal ones are computed once.
+
+        All rows of a batch have the same shared start; requests without it wait until the batch is empty.
+        """
+        if not self._active:
+            self._slots, self._rows, self._logits = [], None, None
+            self._choose_start()
+        group = self._fitting(self.batch - len(self._active))
+        if not group:
+            return
         prompts = list(dict.fromkeys(request.prompt_ids for request in group))
-        rows, logits = self._prefill(prompts)
+        rows, logits = self._prefill([prompt[len(self._start) :] for prompt in prompts])
         place = {prompt: index for index, prompt in enumerate(prompts)}
         index = torch.tensor([place[request.prompt_ids] for request in group], device=self.device)
         rows, logits = rows.select(index), logits[index]
@@ -139,6 +149,31 @@ class TransformersEngine:
         else:
             self._rows, self._logits = self._rows.merge(rows), torch.cat([self._logits, logits])
         self._slots += [_Row(request, stream(request.seed, request.max_tokens)) for request in group]
+
+    def _choose_start(self) -> None:
+        """Settle the shared start of the next batch: what all waiting prompts begin with, if it is worth it."""
+        prompts = {request.prompt_ids for request in self._waiting}
+        first, last = min(prompts), max(prompts)
+        most = min(map(len, prompts)) - 1
+        length = next((at for at in range(most) if first[at] != last[at]), most)
+        if self._start == first[: len(self._start)] and length >= len(self._start) >= length / 2:
+            return
+        self._start, self._shared = (), self._nothing
+        if length >= SHARED_PREFIX:
+            rows, _ = self._prefill([first[:length]])
+            self._start = first[:length]
+            self._shared = [(layer.keys, layer.values) for layer in rows.layers]
+
+    def _fitting(self, room: int) -> list[Request]:
+        """Up to ``room`` waiting requests that have the shared start, taken out of the queue in order."""
+        size = len(self._start)
+        taken: list[Request] = []
+        left: deque[Request] = deque()
+        for request in self._waiting:
+            fits = len(request.prompt_ids) > size and request.prompt_ids[:size] == self._start
+            (taken if fits and len(taken) < room else left).append(request)
+        self._waiting = left
+        return taken
 
     def _compact(self) -> None:
         """Remove finished rows from the batch."""
@@ -152,56 +187,26 @@ class TransformersEngine:
         index = torch.tensor(kept, device=self.device)
         self._rows, self._logits = self._rows.select(index), self._logits[index]
 
-    def _prefill(self, prompts: list[tuple[int, ...]]) -> tuple[Rows, Tensor]:
-        """Caches and next-token logits [prompts, vocabulary] of distinct prompts."""
-        shared = self._shared_start(prompts)
-        rests = [prompt[len(shared) :] for prompt in prompts]
+    def _prefill(self, rests: list[tuple[int, ...]]) -> tuple[Rows, Tensor]:
+        """Caches and next-token logits [prompts, vocabulary] of what follows the shared start."""
         width = max(len(rest) for rest in rests)
-        pad = torch.tensor([width - len(rest) for rest in rests], device=self.device)
-        # Padding sits between the shared start and the rest, so the rows are laid out rest-first:
-        # the shared columns are moved behind the padding, which keeps one pad count a row.
-        rows = Rows(self._layers, pad)
+        rows = Rows(self._layers, torch.tensor([width - len(rest) for rest in rests], device=self.device))
         ids = torch.tensor([[0] * (width - len(rest)) + list(rest) for rest in rests], device=self.device)
-        mask, positions = rows.mask(width), rows.positions(width)
-        if shared:
-            rows, mask, positions = self._behind_prefix(shared, rows, width)
-        logits = self._forward(ids, rows, mask, positions)
-        return (_close_gap(rows, len(shared), pad) if shared else rows), logits
+        return rows, self._forward(ids, rows)
 
-    def _behind_prefix(self, shared: tuple[int, ...], bare: Rows, width: int) -> tuple[Rows, Tensor, Tensor]:
-        """Rows that start with the shared prefix, with the mask and positions of what follows it."""
-        start = self._prefix_rows(shared)
-        count = len(bare)
-        rows = start.select(torch.zeros(count, dtype=torch.int64, device=self.device))
-        ahead = torch.ones((count, 1, width, len(shared)), dtype=torch.bool, device=self.device)
-        mask = torch.cat([ahead, bare.mask(width)], dim=-1)
-        return rows, mask, bare.positions(width) + len(shared)
-
-    def _prefix_rows(self, shared: tuple[int, ...]) -> Rows:
-        if self._prefix is None or self._prefix[0] != shared:
-            rows = Rows(self._layers, torch.zeros(1, dtype=torch.int64, device=self.device))
-            ids = torch.tensor([shared], device=self.device)
-            self._forward(ids, rows, rows.mask(len(shared)), rows.positions(len(shared)))
-            self._prefix = (shared, rows)
-        return self._prefix[1]
-
-    def _shared_start(self, prompts: list[tuple[int, ...]]) -> tuple[int, ...]:
-        """The longest start of all prompts that leaves each at least one token; empty when not worth it."""
-        if self._prefix is not None:
-            known = self._prefix[0]
-            if all(prompt[: len(known)] == known and len(prompt) > len(known) for prompt in prompts):
-                return known
-        if len(prompts) < 2:
-            return ()
-        first, last = min(prompts), max(prompts)
-        most = min(map(len, prompts)) - 1
-        length = next((at for at in range(most) if first[at] != last[at]), most)
-        return first[:length] if length >= SHARED_PREFIX else ()
-
-    def _forward(self, ids: Tensor, rows: Rows, mask: Tensor, positions: Tensor) -> Tensor:
+    def _forward(self, ids: Tensor, rows: Rows) -> Tensor:
         """Run the model, extending ``rows`` in place; logits of the last column [rows, vocabulary]."""
+        seen, positions = rows.mask(ids.shape[1]), rows.positions(ids.shape[1])
+        mask = torch.zeros(seen.shape, dtype=self.model.dtype, device=self.device).masked_fill(
+            ~seen, -torch.inf
+        )
         hidden = self._decoder(
-            input_ids=ids, attention_mask=mask, position_ids=positions, cache=rows.cache, use_cache=True
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions + len(self._start),
+            cache=rows.cache,
+            use_cache=True,
+            shared=self._shared,
         ).last_hidden_state[:, -1]
         # On CPU the vocabulary's matrix is multiplied from the left: 1.4 times faster than torch's linear.
         return torch.mm(self._head.weight, hidden.t()).t() if self._plain_head else self._head(hidden)
@@ -225,9 +230,7 @@ class TransformersEngine:
             tokens = tokens[[row is not None for row in self._slots]]
             self._compact()
         if self._rows is not None:
-            self._logits = self._forward(
-                tokens[:, None], self._rows, self._rows.mask(1), self._rows.positions(1)
-            )
+            self._logits = self._forward(tokens[:, None], self._rows)
         return finished
 
     def _complete(self, row: _Row, token: int) -> Completion:
@@ -240,18 +243,6 @@ class TransformersEngine:
             weights_id=self.weights_id,
             prompt_tokens=len(row.request.prompt_ids),
         )
-
-
-def _close_gap(rows: Rows, prefix: int, pad: Tensor) -> Rows:
-    """Move each row's prefix columns right, behind its padding, so that padding is on the left again."""
-    closed = Rows(len(rows.layers), pad)
-    column = torch.arange(rows.columns, device=pad.device)[None, :] - pad[:, None]
-    inside = (column >= 0) & (column < prefix)
-    source = torch.where(inside, column, torch.arange(rows.columns, device=pad.device)[None, :])
-    for old, new in zip(rows.layers, closed.layers, strict=True):
-        index = source[:, None, :, None].expand(-1, old.keys.shape[1], -1, old.keys.shape[3])
-        new.put(old.keys.gather(2, index), old.values.gather(2, index))
-    return closed
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
