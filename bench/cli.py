@@ -206,4 +206,3 @@ def _print_report(folder: Path) -> None:
     written = write_report(folder, found)
     console.print(screen_table(found))
     console.print(f"report: {written.markdown}", highlight=False, soft_wrap=True)
-

@@ -16,7 +16,7 @@ from whale.hosting import HarnessHost, HostEvent, check_source
 
 LIMITS = Limits(cpu_s=2, wall_s=10.0, memory_mb=256)
 PROBLEM = Problem("What is 2 + 2?", ("python",))
-FULL = '''
+FULL = """
 from __future__ import annotations
 from whale.contract import Chat, Tool, assistant, system, user
 
@@ -25,7 +25,7 @@ def solve(problem):
     shown = yield Tool(problem.tools[0], {"code": "2 + 2"})
     last = yield Chat([user(shown)])
     return " ".join([first[0].text, first[1].text, str(first[1].cut), shown, last.text])
-'''
+"""
 SHORT = "def solve(problem):\n    reply = yield Chat([user(problem.question)])\n    return reply.text"
 
 

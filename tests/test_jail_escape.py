@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
+import subprocess
 import sys
 from pathlib import Path
 
@@ -78,9 +80,10 @@ def test_gold_cannot_be_found(jail: Jail, tmp_path: Path, monkeypatch: pytest.Mo
         in_repository.write_text(canary)
         in_tmp.write_text(canary)
         (tmp_path / canary).touch()
-        outside: dict[str, object] = {}
-        exec(CANARY_HUNT, outside)
-        assert canary in outside["hunt"](payload)  # type: ignore[operator]  # the hunt itself works
+        outside = CANARY_HUNT + "\nimport json, sys\nprint(json.dumps(hunt(json.loads(sys.argv[1]))))"
+        command = [sys.executable, "-c", outside, json.dumps(payload)]
+        hunted = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert canary in json.loads(hunted)  # the hunt itself works
         with open_jail(jail.isolation) as fresh:  # started with the canary in our environment
             assert returned(fresh, CANARY_HUNT, payload) == []
     finally:
@@ -89,13 +92,16 @@ def test_gold_cannot_be_found(jail: Jail, tmp_path: Path, monkeypatch: pytest.Mo
 
 @linux_only
 def test_installed_packages_and_the_project_cannot_be_read(jail: Jail) -> None:
-    source = TRY + """
+    source = (
+        TRY
+        + """
 import sys
 def f(p):
     sys.path += p
     return [attempt(lambda n=n: __import__(n)) for n in ("envs", "pytest", "numpy", "pip")]
     yield
 """
+    )
     folders = [str(Path(__file__).parents[1]), str(Path(pytest.__file__).parents[1])]
     folders.append(str(Path(sys.base_prefix) / "lib" / tiers.interpreter().name / "site-packages"))
     for outcome in returned(jail, source, folders):  # type: ignore[attr-defined]
@@ -113,7 +119,9 @@ def test_the_standard_library_can_be_imported(jail: Jail) -> None:
 def test_files_cannot_be_written(jail: Jail, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("before")
-    source = TRY + """
+    source = (
+        TRY
+        + """
 import os
 def f(p):
     new = os.path.dirname(p) + "/new"
@@ -128,6 +136,7 @@ def f(p):
     return [attempt(action) for action in actions]
     yield
 """
+    )
     outcomes = returned(jail, source, str(victim))
     assert isinstance(outcomes, list)
     assert set(outcomes) <= {"PermissionError", "FileNotFoundError", "OSError"}, outcomes
@@ -139,7 +148,9 @@ def f(p):
 def test_no_sockets_no_processes_no_threads_no_signals(jail: Jail) -> None:
     jail.start("sibling", ECHO, 0)
     assert jail.collect() == [Event("sibling", "yield", 0)]
-    source = TRY + """
+    source = (
+        TRY
+        + """
 import os, signal, socket, subprocess, sys, threading, _thread
 def f(p):
     near = [q for q in range(os.getpid() - 5, os.getpid() + 5) if q > 0] + [os.getppid()]
@@ -159,6 +170,7 @@ def f(p):
     return [attempt(action) for action in actions]
     yield
 """
+    )
     outcomes = returned(jail, source)
     assert isinstance(outcomes, list)
     assert set(outcomes) <= {"PermissionError", "RuntimeError", "error", "OSError", "ValueError"}, outcomes
@@ -199,12 +211,15 @@ def f(numbers):
 
 @linux_only
 def test_own_pipe_cannot_be_made_to_signal_others(jail: Jail) -> None:
-    source = TRY + """
+    source = (
+        TRY
+        + """
 import fcntl, os
 def f(p):
     return [attempt(lambda d=d: fcntl.fcntl(d, fcntl.F_SETOWN, os.getppid())) for d in range(32)]
     yield
 """
+    )
     assert set(returned(jail, source)) == {"PermissionError"}  # type: ignore[call-overload]
 
 

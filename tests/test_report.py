@@ -215,7 +215,7 @@ def test_undefined_figures_are_dashes() -> None:
     [
         (wording.percent(0.005), "0.5"),
         (wording.percent(0.125), "12.5"),
-        (wording.percent(None), "–"),  # noqa: RUF001
+        (wording.percent(None), "–"),
         (wording.points(-0.0001), "0.0"),
         (wording.points(0.031), "+3.1"),
         (wording.p_value(0.25), "0.25"),
@@ -248,7 +248,7 @@ def test_the_report_holds_what_a_reader_needs() -> None:
     for text in (
         "`0123abc`", "`python -m bench run whale`", "switch accept: `confirm`", "retry_on_empty",
         "+    if not reply.text:", "optimism", conclusion(compare(results), results),
-        "| whale: vote | 3 | 3 | 0 | 0 | – |",  # noqa: RUF001
+        "| whale: vote | 3 | 3 | 0 | 0 | – |",
     ):  # fmt: skip
         assert text in report
 
