@@ -33,7 +33,8 @@ def show(
     weights = {point.weights_id for point in result.checkpoints}
     harnesses = {row.harness_id for row in result.checkpoints} | {row.harness_id for row in result.candidates}
     shown = 0
-    for path in sorted((folder / "cache" / "rollouts").glob(f"*{block.replace(' ', '-')}*-s{seed}-*.jsonl")):
+    part = f"*{block.replace(' ', '-')}" if block else ""
+    for path in sorted((folder / "cache" / "rollouts").glob(f"{part}*-s{seed}-*.jsonl")):
         for line in Log(path).lines():
             rollout = _ROLLOUT.validate_json(line)
             ours = rollout.weights_id in weights and rollout.harness_id in harnesses

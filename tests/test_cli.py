@@ -12,6 +12,7 @@ import pytest
 from baselines import METHODS
 from bench import cli, doctor
 from bench.cli import main
+from bench.execute import PACKAGES
 from bench.result_file import dump
 from tests.commands import ROOT, bench
 from tests.fake_results import one_result
@@ -138,6 +139,7 @@ def test_plan_shows_every_method_and_its_charge(said: Said, profile: str) -> Non
 LAZY = """
 import sys
 from bench.cli import main
+from bench.execute import PACKAGES
 sys.argv = ["bench", *{words!r}]
 try:
     main()
@@ -208,7 +210,7 @@ def test_doctor_checks_everything_that_a_run_needs(said: Said, converted: Path) 
 def test_doctor_names_what_is_missing_and_fails(
     said: Said, converted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "PACKAGES", (*doctor.PACKAGES, "whale-no-such-package"))
+    monkeypatch.setattr(doctor, "PACKAGES", (*PACKAGES, "whale-no-such-package"))
     code, out, _ = said("doctor")
     assert code == 1
     assert "MISS  whale-no-such-package is not installed; run `pip install" in out

@@ -120,6 +120,28 @@ def test_greedy_is_generate(random_model: ModelSource, plain: Any, batch: int, r
     assert engine.poll() == []
 
 
+@pytest.mark.parametrize(("batch", "refill"), [(3, 0.5), (8, 0.0), (2, 1.0)])
+def test_requests_that_come_while_others_run_are_served_alike(
+    random_model: ModelSource, plain: Any, batch: int, refill: float
+) -> None:
+    engine = load(random_model, batch=batch, refill=refill)
+    talks = requests_of(engine, TALKS["everything"])
+    whole = engine.encode(TALKS["shared start"][3])
+    # Prompts that are the start of one another, down to a single token.
+    starts = [Request(f"start {size}", whole[:size], 12, size) for size in (1, 2, 9, 20, 21, len(whole))]
+    waiting = [*talks[:3], *starts, *talks[3:]]
+    done: dict[str, Completion] = {}
+    wanted = {request.key: request for request in waiting}
+    while waiting or len(done) < len(wanted):
+        for request in waiting[:3]:
+            engine.submit(request)
+        waiting = waiting[3:]
+        done |= {completion.key: completion for completion in engine.poll()}
+    assert engine.poll() == []
+    for key, request in wanted.items():
+        assert done[key].token_ids == known(plain, request.prompt_ids)[: request.max_tokens], key
+
+
 def test_both_ways_of_finishing_occur(random_model: ModelSource) -> None:
     engine = load(random_model)
     done = finish(engine, requests_of(engine, TALKS["everything"]))

@@ -233,6 +233,19 @@ def test_the_samples_of_one_task_differ(
     assert len({item.calls[0].completions for item in made}) > 4
 
 
+def test_the_calls_of_one_rollout_differ(
+    engine: TransformersEngine, env: PlainEnvironment, host: HarnessHost
+) -> None:
+    twice = (
+        "def solve(problem):\n"
+        + "    yield Chat([user(problem.question)], max_tokens=9)\n" * 2
+        + "    return 'x'\n"
+    )
+    works = [Work(task, Harness(twice), 0) for task in env.tasks("search")]
+    made = RolloutRunner(engine, env, host, CAPS).run(works, (0,))
+    assert sum(item.calls[0].completions != item.calls[1].completions for item in made) > len(works) // 2
+
+
 def test_training_rows_hold_the_sampled_ids_although_the_text_has_others(
     engine: TransformersEngine, env: PlainEnvironment, host: HarnessHost
 ) -> None:

@@ -24,6 +24,8 @@ from whale.search import HarnessSearch, Searched, SearchError
 GOOD = starting("math_h0").source
 MUTE = "def solve(problem):\n    yield Chat([user(problem.question)], max_tokens=4)\n    return 'no idea'\n"
 MUTE_TOO = MUTE.replace("no idea", "no idea at all")
+QUIET = "def solve(problem):\n    if False:\n        yield\n    return 'no idea'\n"
+"""As bad as the others, but ranked before them because it makes no call."""
 CHEAT = """
 import re
 
@@ -99,8 +101,9 @@ def archive_of(found: Searched) -> Archive:
 
 
 def test_confirmation_keeps_the_incoming_harness_on_a_tie(place: Place) -> None:
-    found = place.run(Script([MUTE_TOO]))
+    found = place.run(Script([QUIET]))
     assert found.state.harness.source == MUTE
+    assert archive_of(found).best().source == QUIET
     assert [(row.screen, row.confirm, row.accepted) for row in found.candidates] == [
         (0.0, 0.0, True),
         (0.0, 0.0, False),

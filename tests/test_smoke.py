@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,6 @@ class Smoke:
 
     cwd: Path
     output: str
-    seconds: float
     results: dict[str, ResultFile]
 
     @property
@@ -50,12 +48,10 @@ class Smoke:
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Smoke:
     cwd = tmp_path_factory.mktemp("smoke")
-    began = time.monotonic()
     output = finished(*COMMAND, cwd=cwd)
-    seconds = time.monotonic() - began
     folder = cwd / "runs" / "smoke" / "math"
     found = {method: load(folder / method / "s0" / f"{method}-s0.json") for method in METHODS}
-    return Smoke(cwd, output, seconds, found)
+    return Smoke(cwd, output, found)
 
 
 @pytest.fixture(scope="session")
@@ -198,9 +194,7 @@ def test_the_report_names_everything_that_made_it(smoke: Smoke) -> None:
 
 def test_the_same_command_again_makes_nothing_and_changes_nothing(smoke: Smoke) -> None:
     before = smoke.files()
-    began = time.monotonic()
     output = finished(*COMMAND, cwd=smoke.cwd)
-    assert time.monotonic() - began < smoke.seconds / 2
     assert smoke.files() == before, "files, report and figures included"
     assert output.count("already done") == len(METHODS)
     assert "rollouts  (" not in output, "a rollout was made"
