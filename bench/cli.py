@@ -33,8 +33,11 @@ from whale.store import exclusive
 STOPPED = 130
 """Exit code after Ctrl-C."""
 
+WIDTH = 140
+"""Columns of output that is not a terminal's, so that no table heading is cut."""
+
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else WIDTH)
 
 EnvName = Annotated[str, typer.Argument(help="Environment: math.")]
 MethodName = Annotated[str, typer.Option("--method", help=f"One of {', '.join(METHODS)}, or all.")]
