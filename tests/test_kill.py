@@ -1,6 +1,6 @@
 """A run that is killed at any moment, or stopped, continues with the same command and ends with the same bytes.
 
-``WHALE_KILLS`` sets how often the run is killed (default 4).
+``WHALE_KILLS`` sets how often the run is killed (default 2).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 from tests.commands import LIMIT_S, bench, finished, results, start, without_commit
 
-KILLS = int(os.environ.get("WHALE_KILLS") or 4)
+KILLS = int(os.environ.get("WHALE_KILLS") or 2)
 SMALL = (
     "env.sizes={weight = 16, search = 6, select = 2, test = 4}",
     "weight.prompts=8",
