@@ -8,10 +8,11 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import signal
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn, Self
 
 import typer
 from rich.console import Console
@@ -126,19 +127,42 @@ def doctor() -> None:
 def main() -> None:
     """Entry point: turns errors with a known cause into one message and an exit code."""
     _quiet()
-    try:
-        app(standalone_mode=True)
-    except InputError as error:
-        _stop(f"error: {error}", 2)
-    except SearchError as error:
-        _stop(f"the search failed: {error}", 1)
-    except SystemExit as end:
-        if end.code == STOPPED:  # typer's own answer to Ctrl-C, which says nothing
-            _stop("stopped; the same command continues where it was", STOPPED)
-        raise
+    with _Interrupts() as interrupts:
+        try:
+            app(standalone_mode=True)
+        except BaseException as error:
+            if interrupts.seen and not (isinstance(error, SystemExit) and not error.code):
+                _stop("stopped; the same command continues where it was", STOPPED)
+            if isinstance(error, InputError):
+                _stop(f"error: {error}", 2)
+            if isinstance(error, SearchError):
+                _stop(f"the search failed: {error}", 1)
+            raise
 
 
-def _stop(message: str, code: int) -> None:
+class _Interrupts:
+    """Remembers a Ctrl-C: whatever an interrupted library makes of it, the command was stopped, not broken.
+
+    A second Ctrl-C ends the process at once, which every run survives.
+    """
+
+    def __init__(self) -> None:
+        self.seen = False
+
+    def __enter__(self) -> Self:
+        self._before = signal.signal(signal.SIGINT, self._stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _stop(self, *_: object) -> None:
+        self.seen = True
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+
+def _stop(message: str, code: int) -> NoReturn:
     Console(stderr=True).print(message, markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)
 

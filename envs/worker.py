@@ -56,6 +56,7 @@ class _Child:
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},
             cwd=root,
+            start_new_session=True,  # a Ctrl-C is for us, who then end it
         )
         self._buffer = b""
         self._ready = False
@@ -216,7 +217,6 @@ def _reply(out: IO[str], **body: object) -> None:
 
 def _serve(target: str, memory_mib: int, warm_up: list[object] | None) -> NoReturn:
     """The child's life: import, say so, then one reply per request line until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the parent, which ends us
     resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever the function prints must not mix with replies

@@ -91,7 +91,7 @@ def sampled(model: Any, request: Request, sampling: Sampling) -> tuple[int, ...]
     ids: list[int] = []
     for uniform in stream(request.seed, request.max_tokens):
         logits = model(torch.tensor([[*request.prompt_ids, *ids]])).logits[:, -1]
-        ids.append(int(draw(logits, torch.tensor([uniform]), sampling)))
+        ids.append(int(draw(logits, torch.tensor([0]), torch.tensor([uniform]), sampling)))
         if ids[-1] in stops:
             break
     return tuple(ids)

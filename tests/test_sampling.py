@@ -42,7 +42,7 @@ def expected(sampling: Sampling) -> np.ndarray:
 
 def drawn(uniform: np.ndarray, sampling: Sampling) -> np.ndarray:
     logits = torch.tensor(LOGITS, dtype=torch.float32).expand(len(uniform), -1)
-    return draw(logits, torch.tensor(uniform), sampling).numpy()
+    return draw(logits, torch.arange(len(uniform)), torch.tensor(uniform), sampling).numpy()
 
 
 @pytest.mark.parametrize("sampling", CASES, ids=str)
@@ -74,15 +74,15 @@ def test_both_ends_of_the_interval_give_tokens_that_may_occur(sampling: Sampling
 def test_a_token_without_probability_is_never_drawn() -> None:
     logits = torch.tensor([[0.0, -torch.inf, 200.0, -torch.inf]])
     for uniform in (0.0, 0.5, np.nextafter(1.0, 0.0)):
-        assert draw(logits, torch.tensor([uniform]), Sampling(1.0, 1.0, 0)).tolist() == [2]
+        assert draw(logits, torch.tensor([0]), torch.tensor([uniform]), Sampling(1.0, 1.0, 0)).tolist() == [2]
 
 
 def test_rows_are_drawn_apart() -> None:
     rows = torch.randn(6, 30, generator=torch.Generator().manual_seed(0))
     uniform = torch.tensor(stream(3, 6))
-    together = draw(rows, uniform, Sampling(0.9, 0.95, 12))
+    together = draw(rows, torch.arange(6), uniform, Sampling(0.9, 0.95, 12))
     alone = [
-        draw(rows[index : index + 1], uniform[index : index + 1], Sampling(0.9, 0.95, 12))
+        draw(rows, torch.tensor([index]), uniform[index : index + 1], Sampling(0.9, 0.95, 12))
         for index in range(6)
     ]
     assert together.tolist() == [int(token) for token in alone]

@@ -1,7 +1,7 @@
 """Key-value caches of a batch whose rows come and go.
 
 Rows of unequal length are aligned at their right end: row ``b`` has ``pad[b]`` unused columns on the left.
-Rows can be selected, repeated, merged and extended; nothing here samples or schedules.
+Rows can be selected, repeated, overwritten, merged and extended; nothing here samples or schedules.
 """
 
 from __future__ import annotations
@@ -47,6 +47,11 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self.values.copy_(other.values[:, :, cut:].index_select(0, index))
         self.is_initialized = True
 
+    def copy(self, sources: Tensor, targets: Tensor) -> None:
+        """Overwrite the rows ``targets`` with the rows ``sources``."""
+        self.keys[targets] = self.keys[sources]
+        self.values[targets] = self.values[sources]
+
     def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
         """Append columns and return the whole; called by the model."""
         if not self.is_initialized:
@@ -90,6 +95,12 @@ class Rows:
         for old, new in zip(self.layers, chosen.layers, strict=True):
             new.take(old, cut, index)
         return chosen
+
+    def copy(self, sources: Tensor, targets: Tensor) -> None:
+        """Overwrite the rows ``targets`` with the rows ``sources``; no row may be in both."""
+        self.pad[targets] = self.pad[sources]
+        for layer in self.layers:
+            layer.copy(sources, targets)
 
     def merge(self, other: Rows) -> Rows:
         """These rows followed by ``other``'s, aligned at the right end."""

@@ -17,14 +17,14 @@ def stream(seed: int, count: int) -> np.ndarray:
     return np.random.Generator(np.random.Philox(key=seed)).random(count)
 
 
-def draw(logits: Tensor, uniform: Tensor, sampling: Sampling) -> Tensor:
-    """One token id a row, by inverting the cumulative distribution at ``uniform``.
+def draw(logits: Tensor, owner: Tensor, uniform: Tensor, sampling: Sampling) -> Tensor:
+    """One token id a draw, by inverting the cumulative distribution of its row at its uniform number.
 
-    ``logits`` [rows, vocabulary]; ``uniform`` [rows] in [0, 1). Order of filters: temperature, top-k, top-p.
-    Returns int64 [rows].
+    ``logits`` [rows, vocabulary]; ``owner`` [draws], the row each draw is from (several may share one);
+    ``uniform`` [draws] in [0, 1). Order of filters: temperature, top-k, top-p. Returns int64 [draws].
     """
     if sampling.temperature == 0:
-        return logits.argmax(dim=-1)
+        return logits.argmax(dim=-1)[owner]
     size = logits.shape[-1]
     count = min(sampling.top_k, size) if sampling.top_k > 0 else size
     kept, ids = logits.float().topk(count, dim=-1)
@@ -32,9 +32,9 @@ def draw(logits: Tensor, uniform: Tensor, sampling: Sampling) -> Tensor:
     if sampling.top_p < 1:
         before = probability.cumsum(dim=-1) - probability
         probability = torch.where(before < sampling.top_p, probability, torch.zeros_like(probability))
-    cumulative = probability.cumsum(dim=-1)
+    cumulative = probability.cumsum(dim=-1)[owner]
     target = uniform[:, None].to(cumulative) * cumulative[:, -1:]
     # In float32 a uniform number just below 1 rounds to 1, which lies behind the last token that may occur.
-    last = (probability > 0).sum(dim=-1, keepdim=True) - 1
+    last = (probability > 0).sum(dim=-1)[owner, None] - 1
     pick = torch.minimum(torch.searchsorted(cumulative, target, right=True), last)
-    return ids.gather(-1, pick)[:, 0]
+    return ids[owner, pick[:, 0]]

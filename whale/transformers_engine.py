@@ -1,15 +1,16 @@
 """The default engine: Hugging Face transformers on CPU or CUDA, sharing its model object with the learner.
 
-A prompt is computed once for all its samples. The start that all prompts share (system text, worked examples)
-is computed, kept and read once for all. Rows leave the batch when they finish; new ones enter when it has
-fallen to ``refill`` of its size (0 = whole waves, near 1 = continuous refill).
+What texts have in common is computed once. Samples of one prompt share a row of the batch until they draw
+different tokens; then the row branches. The start that prompts share (system text, worked examples) is computed,
+kept and read once for all. Samples leave when they finish; new ones enter when the batch has fallen to ``refill``
+of its size (0 = whole waves, near 1 = continuous refill).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +26,25 @@ from whale.prefix_attention import NAME, Prefix
 from whale.sampling import draw, stream
 
 SHARED_PREFIX = 8
-"""A start shared by all waiting prompts is kept apart from this many tokens on."""
+"""A shared start is kept apart from this many tokens on."""
 DEAD_SHARE = 0.25
 """Finished rows stay in the batch until they are this share of it: removing them copies every cache."""
 
 
-@dataclass(slots=True)
-class _Row:
-    """A completion in the making."""
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """A completion in the making, and the random numbers that are its own."""
 
     request: Request
     uniform: np.ndarray
-    ids: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """A row of the batch: what has been drawn so far, and the samples that have drawn just that."""
+
+    ids: tuple[int, ...]
+    samples: list[_Sample]
 
 
 class TransformersEngine:
@@ -51,7 +59,10 @@ class TransformersEngine:
         refill: float = 0.5,
         device: str = "auto",
     ) -> None:
-        """Load tokenizer and model from ``directory``; weights stay unusable until ``use`` names them."""
+        """Load tokenizer and model from ``directory``; weights stay unusable until ``use`` names them.
+
+        ``batch``: samples under way at once; the rows computed are fewer as long as samples agree.
+        """
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         self.device = torch.device(device)
@@ -69,7 +80,7 @@ class TransformersEngine:
         self._stop = _stop_ids(self.model, self.tokenizer)
         self._limit = int(self.model.config.max_position_embeddings)
         self._waiting: deque[Request] = deque()
-        self._slots: list[_Row | None] = []
+        self._paths: list[_Path | None] = []
         self._rows: Rows | None = None
         self._logits: Tensor | None = None
         empty = torch.zeros((1, 1, 0, 1), device=self.device)
@@ -82,10 +93,8 @@ class TransformersEngine:
 
         None (while the learner is at work) makes generating an error.
         """
-        if self._active or self._waiting:
-            raise EngineError(
-                f"{len(self._active) + len(self._waiting)} requests are unfinished; poll them first"
-            )
+        if unfinished := self._active + len(self._waiting):
+            raise EngineError(f"{unfinished} requests are unfinished; poll them first")
         self.weights_id = weights_id
         self._start, self._shared = (), self._nothing
 
@@ -113,14 +122,15 @@ class TransformersEngine:
         self._waiting.append(request)
 
     @property
-    def _active(self) -> list[_Row]:
-        return [row for row in self._slots if row is not None]
+    def _active(self) -> int:
+        """Samples under way."""
+        return sum(len(path.samples) for path in self._paths if path)
 
     @torch.inference_mode()
     def poll(self) -> list[Completion]:
         """See ``Engine.poll``."""
         while self._waiting or self._active:
-            if self._waiting and len(self._active) <= min(self.refill * self.batch, self.batch - 1):
+            if self._waiting and self._active <= min(self.refill * self.batch, self.batch - 1):
                 self._admit()
             finished = self._step()
             if finished:
@@ -128,38 +138,45 @@ class TransformersEngine:
         return []
 
     def _admit(self) -> None:
-        """Fill the batch from the queue, prompts grouped so that equal ones are computed once.
+        """Fill the batch from the queue; equal prompts become one row.
 
         All rows of a batch have the same shared start; requests without it wait until the batch is empty.
         """
         if not self._active:
-            self._slots, self._rows, self._logits = [], None, None
+            self._paths, self._rows, self._logits = [], None, None
             self._choose_start()
-        group = self._fitting(self.batch - len(self._active))
+        group: dict[tuple[int, ...], list[_Sample]] = {}
+        for request in self._fitting(self.batch - self._active):
+            sample = _Sample(request, stream(request.seed, request.max_tokens))
+            group.setdefault(request.prompt_ids, []).append(sample)
         if not group:
             return
-        prompts = list(dict.fromkeys(request.prompt_ids for request in group))
-        rows, logits = self._prefill([prompt[len(self._start) :] for prompt in prompts])
-        place = {prompt: index for index, prompt in enumerate(prompts)}
-        index = torch.tensor([place[request.prompt_ids] for request in group], device=self.device)
-        rows, logits = rows.select(index), logits[index]
+        rows, logits = self._prefill([prompt[len(self._start) :] for prompt in group])
         self._compact()
         if self._rows is None or self._logits is None:
             self._rows, self._logits = rows, logits
         else:
             self._rows, self._logits = self._rows.merge(rows), torch.cat([self._logits, logits])
-        self._slots += [_Row(request, stream(request.seed, request.max_tokens)) for request in group]
+        self._paths += [_Path((), samples) for samples in group.values()]
 
     def _choose_start(self) -> None:
-        """Settle the shared start of the next batch: what all waiting prompts begin with, if it is worth it."""
-        prompts = {request.prompt_ids for request in self._waiting}
-        first, last = min(prompts), max(prompts)
-        most = min(map(len, prompts)) - 1
-        length = next((at for at in range(most) if first[at] != last[at]), most)
-        if self._start == first[: len(self._start)] and length >= len(self._start) >= length / 2:
-            return
+        """Settle the shared start of the next batch, which the first waiting prompt has.
+
+        The best one saves most columns, weighted by the share of prompts that can then run together. The
+        start in use stays when keeping it saves as much.
+        """
+        prompts = list(dict.fromkeys(request.prompt_ids for request in self._waiting))
+        first = prompts[0]
+        common = [_common(first[:-1], prompt[:-1]) for prompt in prompts]
+        common.sort(reverse=True)
+        saved, length = max((size * at * (at + 1), size) for at, size in enumerate(common))
+        kept = len(self._start)
+        if 0 < kept < len(first) and first[:kept] == self._start:
+            served = sum(size >= kept for size in common)
+            if kept * served * served >= saved:
+                return
         self._start, self._shared = (), self._nothing
-        if length >= SHARED_PREFIX:
+        if length >= SHARED_PREFIX and saved:
             rows, _ = self._prefill([first[:length]])
             self._start = first[:length]
             self._shared = [(layer.keys, layer.values) for layer in rows.layers]
@@ -177,15 +194,12 @@ class TransformersEngine:
 
     def _compact(self) -> None:
         """Remove finished rows from the batch."""
-        kept = [index for index, row in enumerate(self._slots) if row is not None]
-        if len(kept) == len(self._slots):
+        kept = [slot for slot, path in enumerate(self._paths) if path]
+        if len(kept) == len(self._paths):
             return
-        self._slots = [self._slots[index] for index in kept]
-        if not kept or self._rows is None or self._logits is None:
-            self._rows, self._logits = None, None
-            return
-        index = torch.tensor(kept, device=self.device)
-        self._rows, self._logits = self._rows.select(index), self._logits[index]
+        if self._logits is not None:
+            self._logits = self._logits[kept] if kept else None
+        self._rebuild(kept, [])
 
     def _prefill(self, rests: list[tuple[int, ...]]) -> tuple[Rows, Tensor]:
         """Caches and next-token logits [prompts, vocabulary] of what follows the shared start."""
@@ -212,37 +226,79 @@ class TransformersEngine:
         return torch.mm(self._head.weight, hidden.t()).t() if self._plain_head else self._head(hidden)
 
     def _step(self) -> list[Completion]:
-        """Draw one token for every active row, release the finished, run the model for the others."""
-        assert self._rows is not None
+        """Draw one token for every sample, release the finished, branch, and run the model for the others."""
         assert self._logits is not None
-        uniform = [row.uniform[len(row.ids)] if row else 0.0 for row in self._slots]
-        tokens = draw(self._logits, torch.tensor(uniform, device=self.device), self.sampling)
+        drawn = self._draw(self._logits)
         finished: list[Completion] = []
-        for slot, (row, token) in enumerate(zip(self._slots, tokens.tolist(), strict=True)):
-            if row is None:
+        branches: list[tuple[int, _Path]] = []
+        for slot, path in enumerate(self._paths):
+            if path is None:
                 continue
-            row.ids.append(token)
-            if token in self._stop or len(row.ids) == row.request.max_tokens:
-                finished.append(self._complete(row, token))
-                self._slots[slot] = None
-        dead = len(self._slots) - len(self._active)
-        if dead >= DEAD_SHARE * len(self._slots):
-            tokens = tokens[[row is not None for row in self._slots]]
-            self._compact()
+            going: dict[int, list[_Sample]] = {}
+            for sample in path.samples:
+                token = next(drawn)
+                if token in self._stop or len(path.ids) + 1 == sample.request.max_tokens:
+                    finished.append(self._complete(sample.request, (*path.ids, token)))
+                else:
+                    going.setdefault(token, []).append(sample)
+            following = [_Path((*path.ids, token), samples) for token, samples in going.items()]
+            self._paths[slot] = following[0] if following else None
+            branches += [(slot, other) for other in following[1:]]
+        self._branch(branches)
         if self._rows is not None:
-            self._logits = self._forward(tokens[:, None], self._rows)
+            ids = [[path.ids[-1] if path else 0] for path in self._paths]
+            self._logits = self._forward(torch.tensor(ids, device=self.device), self._rows)
         return finished
 
-    def _complete(self, row: _Row, token: int) -> Completion:
+    def _draw(self, logits: Tensor) -> Iterator[int]:
+        """The next token of every sample, path after path."""
+        owner = [slot for slot, path in enumerate(self._paths) if path for _ in path.samples]
+        paths = [path for path in self._paths if path]
+        uniform = [sample.uniform[len(path.ids)] for path in paths for sample in path.samples]
+        place = torch.tensor(owner, device=self.device)
+        return iter(draw(logits, place, torch.tensor(uniform, device=self.device), self.sampling).tolist())
+
+    def _branch(self, branches: list[tuple[int, _Path]]) -> None:
+        """Give every path that has split off from the row at a slot a row of its own."""
+        free = [slot for slot, path in enumerate(self._paths) if path is None]
+        dead = len(free) - len(branches)
+        if not 0 <= dead < DEAD_SHARE * len(self._paths):
+            self._rebuild([slot for slot, path in enumerate(self._paths) if path], branches)
+        elif branches:
+            assert self._rows is not None
+            targets = free[: len(branches)]
+            sources = [source for source, _ in branches]
+            self._rows.copy(
+                torch.tensor(sources, device=self.device), torch.tensor(targets, device=self.device)
+            )
+            for target, (_, path) in zip(targets, branches, strict=True):
+                self._paths[target] = path
+
+    def _rebuild(self, kept: list[int], branches: list[tuple[int, _Path]]) -> None:
+        """Make the batch anew of the rows ``kept`` and of copies for ``branches``."""
+        self._paths = [self._paths[slot] for slot in kept] + [path for _, path in branches]
+        if not self._paths or self._rows is None:
+            self._rows = None
+            return
+        index = kept + [source for source, _ in branches]
+        self._rows = self._rows.select(torch.tensor(index, device=self.device))
+
+    def _complete(self, request: Request, ids: tuple[int, ...]) -> Completion:
         assert self.weights_id is not None
         return Completion(
-            key=row.request.key,
-            text=str(self.tokenizer.decode(row.ids, skip_special_tokens=True)),
-            token_ids=tuple(row.ids),
-            finish="stop" if token in self._stop else "length",
+            key=request.key,
+            text=str(self.tokenizer.decode(ids, skip_special_tokens=True)),
+            token_ids=ids,
+            finish="stop" if ids[-1] in self._stop else "length",
             weights_id=self.weights_id,
-            prompt_tokens=len(row.request.prompt_ids),
+            prompt_tokens=len(request.prompt_ids),
         )
+
+
+def _common(first: tuple[int, ...], second: tuple[int, ...]) -> int:
+    """How many tokens the two begin with alike."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
