@@ -185,3 +185,9 @@ def _check_sizes(profile: Profile) -> None:
             f"a search scores on {search.examples} tasks but [env.sizes] search = {sizes.search}; "
             f"the smallest that works is {search.examples}"
         )
+    proposed = search.candidates * profile.budget.iterations
+    if search.accept == "confirm" and search.finalists > proposed:
+        raise InputError(
+            f"a search of {profile.budget.iterations} iterations x {search.candidates} candidates proposes "
+            f"{proposed} harnesses but [search] finalists = {search.finalists}; the largest that works is {proposed}"
+        )

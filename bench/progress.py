@@ -5,6 +5,7 @@ A live line on a terminal, one plain line at a time elsewhere.
 
 from __future__ import annotations
 
+import math
 import time
 
 from rich.console import Console
@@ -15,6 +16,8 @@ from whale.records import Rollout
 
 PLAIN_EVERY_S = 10.0
 """Seconds between plain lines within one block."""
+ENOUGH = 64
+"""Finished rollouts before a time is foretold; the first ones carry the loading of the model."""
 
 
 class Progress:
@@ -66,13 +69,15 @@ class Progress:
 
     def _line(self, block: str) -> str:
         spent = max(time.monotonic() - self.began, 1e-9)
-        left = max(self.planned - self.done, 0) * spent / self.done
+        left = ""
+        if self.done >= ENOUGH:
+            left = f", {_clock(max(self.planned - self.done, 0) * spent / self.done)} left at most"
         return (
             f"{self.title}  {block}: {self.block}/{self.block_planned} rollouts  "
-            f"(all: {self.done}/{self.planned}, {self.tokens / spent:.0f} tokens/s, {_clock(left)} left at most)"
+            f"(all: {self.done}/{self.planned}, {self.tokens / spent:.0f} tokens/s{left})"
         )
 
 
 def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d} min"
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"

@@ -139,7 +139,9 @@ def load(path: Path) -> ResultFile:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise InputError(f"{path}: {where}: {first['msg']}") from error
+        raise InputError(
+            f"{path}: {where}: {first['msg']}. Restore the file, or delete it and run its command again"
+        ) from error
 
 
 def load_all(folder: Path) -> list[ResultFile]:

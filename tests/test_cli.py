@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -117,12 +119,29 @@ def test_a_failed_search_is_an_error_of_its_own(said: Said, monkeypatch: pytest.
     assert err == "the search failed: iteration 1: 0 valid harnesses of 2 asked\n"
 
 
-def test_ctrl_c_ends_with_130_and_says_how_to_go_on(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("becomes", [KeyboardInterrupt, EOFError, ImportError, RuntimeError, SystemExit(1)])
+def test_ctrl_c_ends_with_130_whatever_a_library_makes_of_it(
+    said: Said, monkeypatch: pytest.MonkeyPatch, becomes: BaseException
+) -> None:
     def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            raise becomes from None
 
     monkeypatch.setattr(cli, "load_profile", interrupted)
-    assert said("plan", "math") == (130, "", "stopped; the same command continues where it was\n")
+    before = signal.getsignal(signal.SIGINT)
+    code, _, err = said("plan", "math")
+    assert (code, err.strip()) == (130, "stopped; the same command continues where it was")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_library_that_fails_without_ctrl_c_is_no_stop(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise EOFError
+
+    monkeypatch.setattr(cli, "load_profile", fails)
+    assert said("plan", "math")[0] == 1
 
 
 @pytest.mark.parametrize("profile", ["smoke", "cpu"])
@@ -177,6 +196,7 @@ def test_a_damaged_result_file_is_named(said: Said, tmp_path: Path) -> None:
     code, _, err = said("report", ".")
     assert code == 2
     assert err.startswith("error: whale-s0.json: ")
+    assert err.endswith("Restore the file, or delete it and run its command again\n")
 
 
 @pytest.fixture

@@ -193,6 +193,14 @@ def test_too_small_splits_name_the_smallest_that_works(small: str, enough: str, 
     load_profile("smoke", "math", [enough])
 
 
+def test_more_finalists_than_proposals_are_refused() -> None:
+    message = "proposes 2 harnesses but [search] finalists = 3; the largest that works is 2"
+    small = ["search.candidates=2", "budget.iterations=1", "search.finalists=3"]
+    assert message in said("smoke", "math", *small)
+    load_profile("smoke", "math", [*small, "search.accept=argmax"])
+    load_profile("smoke", "math", [*small, "search.finalists=2"])
+
+
 def test_a_profile_cannot_be_changed_after_reading() -> None:
     profile: Profile = load_profile("smoke", "math")
     with pytest.raises(ValueError, match="frozen"):

@@ -39,6 +39,9 @@ def test_sessions_are_repeatable(jail: Jail) -> None:
     source = "import random\ndef f(p):\n    return [random.random(), hash('x'), str({'a', 'b'})]\n    yield"
     with open_jail(jail.isolation) as other:
         assert returned(jail, source) == returned(other, source)
+    jail.start("seeded", source, None, 2**64 - 1)
+    (event,) = jail.collect()
+    assert event.value != returned(jail, source)
 
 
 def test_detail_shows_the_foreign_line_only(jail: Jail) -> None:

@@ -116,6 +116,15 @@ def test_damage_in_the_middle_names_file_and_line(places: Places) -> None:
     assert str(places.log()) in str(caught.value)
 
 
+def test_a_line_that_is_no_rollout_is_named(places: Places) -> None:
+    block(places.open())
+    lines = places.log().read_bytes().splitlines(keepends=True)
+    lines[4] = b'{"task_id": "x"}\n'
+    places.log().write_bytes(b"".join(lines))
+    with pytest.raises(InputError, match=r"\.jsonl, line 5, is no rollout: .*Remove that line"):
+        block(places.open())
+
+
 def test_of_duplicate_rows_the_first_counts(places: Places) -> None:
     made = block(places.open())
     lines = places.log().read_text(encoding="utf-8").splitlines(keepends=True)

@@ -206,10 +206,10 @@ def test_results_come_in_the_order_of_the_work_and_repeat_exactly(
     works = [Work(task, sources[(index + sample) % 4], sample)
              for index, task in enumerate(env.tasks("search")) for sample in range(3)]  # fmt: skip
 
-    def run(in_flight: int, *seed_parts: object) -> list[Rollout]:
+    def run(in_flight: int, *seed_parts: object, order: int = 1) -> list[Rollout]:
         finished: list[Rollout] = []
         runner = RolloutRunner(engine, env, host, CAPS, in_flight=in_flight)
-        made = runner.run(works, seed_parts, finished.append)
+        made = runner.run(works[::order], seed_parts, finished.append)
         assert sorted(map(repr, finished)) == sorted(map(repr, made))
         return made
 
@@ -217,6 +217,7 @@ def test_results_come_in_the_order_of_the_work_and_repeat_exactly(
     assert [item.key for item in first] == [work.key for work in works]
     assert run(64, 0, "test") == first
     assert run(5, 0, "test") == first
+    assert run(64, 0, "test", order=-1) == first[::-1]
     for other in (run(64, 1, "test"), run(64, 0, "other")):
         pairs = zip(first, other, strict=True)
         differ = sum(mine.calls != theirs.calls for mine, theirs in pairs)

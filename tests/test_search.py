@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from envs.base import Environment, Task
 from envs.math_env.env import MathEnvironment
-from tests.small import Bench
+from tests.small import ASK, Bench, PlainEnvironment
 from whale.agent import State
 from whale.archive import Archive
 from whale.control import Control
@@ -56,7 +57,7 @@ class Script:
 class Place:
     """Searches over one folder; opened anew for each, as after a restart."""
 
-    def __init__(self, root: Path, source: ModelSource, env: MathEnvironment, host: HarnessHost) -> None:
+    def __init__(self, root: Path, source: ModelSource, env: Environment, host: HarnessHost) -> None:
         self.root, self.source, self.env, self.host = root, source, env, host
         self.submitted = 0
 
@@ -85,6 +86,29 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, tiny_source: ModelSource, math_env: MathEnvironment, host: HarnessHost) -> Place:
     return Place(tmp_path, tiny_source, math_env, host)
+
+
+class CanaryEnvironment(PlainEnvironment):
+    """Its golds are words that nothing but a leak could bring into a file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for split, tasks in self._tasks.items():
+            self._tasks[split] = [
+                Task.make("plain", split, task.question, f"canary{number}")
+                for number, task in enumerate(tasks)
+            ]
+
+
+def test_nothing_that_a_search_leaves_behind_has_a_gold_in_it(
+    tmp_path: Path, tiny_source: ModelSource, host: HarnessHost
+) -> None:
+    env = CanaryEnvironment()
+    found = Place(tmp_path, tiny_source, env, host).run(Script([ASK]), incoming=MUTE)
+    texts = {path: path.read_text("utf-8", "replace") for path in tmp_path.rglob("*") if path.is_file()}
+    assert any(env.tasks("search")[0].question in text for text in texts.values())
+    assert [path for path, text in texts.items() if "canary" in text] == []
+    assert all(row.screen == 0 for row in found.candidates)
 
 
 def rows(found: Searched) -> dict[str, tuple[int, bool, str]]:

@@ -120,9 +120,9 @@ class HarnessHost:
         self._jail = Jail(boot_text(), limits, isolation)
         self.isolation = self._jail.isolation
 
-    def start(self, key: str, source: str, problem: Problem) -> None:
-        """Begin an episode. The key also seeds the harness's ``random``, so equal keys repeat exactly."""
-        self._jail.start(key, source, {"question": problem.question, "tools": list(problem.tools)})
+    def start(self, key: str, source: str, problem: Problem, seed: int = 0) -> None:
+        """Begin an episode. ``seed`` is that of the harness's ``random``: equal seeds repeat exactly."""
+        self._jail.start(key, source, {"question": problem.question, "tools": list(problem.tools)}, seed)
 
     def send(self, key: str, result: Reply | Sequence[Reply] | str) -> None:
         """Give the result of the last request: a reply (a list when samples > 1), or a tool's text."""

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from envs.base import Environment, Split, Task, Verdict
+from envs.base import Environment, InputError, Split, Task, Verdict
 from whale.agent import Agent, State
 from whale.records import Rollout, Spend
 from whale.rollout import RolloutRunner, Work
@@ -110,8 +110,14 @@ class Lab:
     def _known(log: Log) -> dict[tuple[str, str, int], Rollout]:
         """Recorded rollouts by key; of duplicates the first one counts, infrastructure errors never do."""
         known: dict[tuple[str, str, int], Rollout] = {}
-        for line in log.lines():
-            rollout = _ROLLOUT.validate_json(line)
+        for number, line in enumerate(log.lines(), 1):
+            try:
+                rollout = _ROLLOUT.validate_json(line)
+            except ValidationError as error:
+                raise InputError(
+                    f"{log.path}, line {number}, is no rollout: {error.errors()[0]['msg']}. Remove that line (its "
+                    "work is then done again) or restore the file from a copy"
+                ) from error
             if rollout.score.verdict is not Verdict.INFRA_ERROR:
                 known.setdefault(rollout.key, rollout)
         return known

@@ -1,7 +1,7 @@
-"""Attention over a start that all rows of a batch share, kept once instead of once a row.
+"""Attention over starts that rows of a batch share, each kept once instead of once a row.
 
-A query looks at the shared columns and at its own row's columns in two parts, which are joined by their
-log-sum-exp; the result is that of one softmax over both. Without a shared start it is transformers' own SDPA.
+A query looks at the columns of its start and at its own row's columns in two parts, which are joined by their
+log-sum-exp; the result is that of one softmax over both. Without the engine it is transformers' own SDPA.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ NAME = "shared_prefix"
 """What a model's ``attn_implementation`` is called."""
 
 Prefix = list[tuple[Tensor, Tensor]]
-"""Keys and values of the shared columns, one pair a layer, each [1, key heads, columns, width]."""
+"""Keys and values of a start's columns, one pair a layer, each [1, key heads, columns, width]."""
+
+Shared = list[tuple[Prefix, Tensor]]
+"""Every start in use with the rows that have it (int64). Rows in no entry have no start."""
 
 
 def attention(
@@ -29,7 +32,7 @@ def attention(
     attention_mask: Tensor | None,
     dropout: float = 0.0,
     scaling: float | None = None,
-    shared: Prefix | None = None,
+    shared: Shared | None = None,
     **rest: Any,
 ) -> tuple[Tensor, None]:
     """Transformers' attention function; ``shared`` comes from the engine through the model's keyword arguments.
@@ -46,14 +49,14 @@ def attention(
     packed = query.reshape(rows, key.shape[1], groups * queries, width)
     mask = attention_mask[:, :, None].expand(-1, -1, groups, -1, -1).reshape(rows, 1, groups * queries, -1)
     own, own_lse = _part(packed, key, value, mask, scaling)
-    if shared[0][0].shape[2]:
-        shared_key, shared_value = shared[int(getattr(module, "layer_idx", 0))]
-        flat = packed.transpose(0, 1).reshape(1, key.shape[1], rows * groups * queries, width)
+    for start, index in shared:
+        shared_key, shared_value = start[int(getattr(module, "layer_idx", 0))]
+        flat = packed[index].transpose(0, 1).reshape(1, key.shape[1], -1, width)
         out, lse = _part(flat, shared_key, shared_value, None, scaling)
-        out = out.reshape(key.shape[1], rows, groups * queries, width).transpose(0, 1)
-        lse = lse.reshape(key.shape[1], rows, groups * queries, 1).transpose(0, 1)
-        share = torch.sigmoid(lse - own_lse)
-        own = own + share * (out - own)
+        out = out.reshape(key.shape[1], len(index), groups * queries, width).transpose(0, 1)
+        lse = lse.reshape(key.shape[1], len(index), groups * queries, 1).transpose(0, 1)
+        mine = own[index]
+        own[index] = mine + torch.sigmoid(lse - own_lse[index]) * (out - mine)
     return own.reshape(rows, heads, queries, width).transpose(1, 2).contiguous(), None
 
 

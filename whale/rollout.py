@@ -133,7 +133,11 @@ class _Block:
         work = self.work[index]
         self.live[str(index)] = _Live(work, self.runner.env.open(work.task), tries)
         problem = Problem(work.task.question, self.runner.env.tools)
-        self.runner.host.start(str(index), work.harness.source, problem)
+        self.runner.host.start(str(index), work.harness.source, problem, self._seed(work, "harness"))
+
+    def _seed(self, work: Work, *parts: object) -> int:
+        """The seed of one thing that is drawn in an episode."""
+        return seed_of(*self.seed_parts, self.weights_id, work.task.id, work.sample, *parts)
 
     def _handle(self, event: HostEvent) -> None:
         live = self.live.get(event.key)
@@ -165,10 +169,10 @@ class _Block:
             return
         live.prompt = self.runner.engine.encode(chat.messages)
         live.awaited, live.replies = chat.samples, {}
-        parts = (*self.seed_parts, self.weights_id, live.work.task.id, live.work.sample, len(live.calls))
         try:
             for choice in range(chat.samples):
-                request = Request(f"{key}/{choice}", live.prompt, limit, seed_of(*parts, choice))
+                seed = self._seed(live.work, len(live.calls), choice)
+                request = Request(f"{key}/{choice}", live.prompt, limit, seed)
                 self.runner.engine.submit(request)
         except EngineError as error:
             # All choices have one prompt and one limit, so it is the first that is refused.

@@ -1,7 +1,7 @@
 """The default engine: Hugging Face transformers on CPU or CUDA, sharing its model object with the learner.
 
 What texts have in common is computed once. Samples of one prompt share a row of the batch until they draw
-different tokens; then the row branches. The start that prompts share (system text, worked examples) is computed,
+different tokens; then the row branches. Starts that prompts share (system text, worked examples) are computed,
 kept and read once for all. Samples leave when they finish; new ones enter when the batch has fallen to ``refill``
 of its size (0 = whole waves, near 1 = continuous refill).
 """
@@ -9,7 +9,7 @@ of its size (0 = whole waves, near 1 = continuous refill).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,12 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from whale.contract import Message
 from whale.engine import Completion, EngineError, Request, Sampling
 from whale.kv import Rows
-from whale.prefix_attention import NAME, Prefix
+from whale.prefix_attention import NAME, Prefix, Shared
 from whale.sampling import draw, stream
+from whale.starts import Ids, choose_starts
 
-SHARED_PREFIX = 8
-"""A shared start is kept apart from this many tokens on."""
+STARTS = 16
+"""Starts kept for later prompts; the one that was not needed for longest goes first."""
 DEAD_SHARE = 0.25
 """Finished rows stay in the batch until they are this share of it: removing them copies every cache."""
 
@@ -43,7 +44,9 @@ class _Sample:
 class _Path:
     """A row of the batch: what has been drawn so far, and the samples that have drawn just that."""
 
-    ids: tuple[int, ...]
+    start: Ids
+    """The start of its prompt that is kept apart."""
+    ids: Ids
     samples: list[_Sample]
 
 
@@ -83,10 +86,7 @@ class TransformersEngine:
         self._paths: list[_Path | None] = []
         self._rows: Rows | None = None
         self._logits: Tensor | None = None
-        empty = torch.zeros((1, 1, 0, 1), device=self.device)
-        self._nothing: Prefix = [(empty, empty)]
-        self._start: tuple[int, ...] = ()
-        self._shared: Prefix = self._nothing
+        self._starts: dict[Ids, Prefix] = {}
 
     def use(self, weights_id: str | None) -> None:
         """Declare which weights the model object now holds; drops every cache computed with others.
@@ -96,7 +96,7 @@ class TransformersEngine:
         if unfinished := self._active + len(self._waiting):
             raise EngineError(f"{unfinished} requests are unfinished; poll them first")
         self.weights_id = weights_id
-        self._start, self._shared = (), self._nothing
+        self._starts = {}
 
     def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """See ``Engine.encode``."""
@@ -138,59 +138,34 @@ class TransformersEngine:
         return []
 
     def _admit(self) -> None:
-        """Fill the batch from the queue; equal prompts become one row.
-
-        All rows of a batch have the same shared start; requests without it wait until the batch is empty.
-        """
-        if not self._active:
-            self._paths, self._rows, self._logits = [], None, None
-            self._choose_start()
-        group: dict[tuple[int, ...], list[_Sample]] = {}
-        for request in self._fitting(self.batch - self._active):
+        """Fill the batch from the queue; equal prompts become one row."""
+        group: dict[Ids, list[_Sample]] = {}
+        for _ in range(min(self.batch - self._active, len(self._waiting))):
+            request = self._waiting.popleft()
             sample = _Sample(request, stream(request.seed, request.max_tokens))
             group.setdefault(request.prompt_ids, []).append(sample)
-        if not group:
-            return
-        rows, logits = self._prefill([prompt[len(self._start) :] for prompt in group])
+        starts = choose_starts(group, self._starts)
+        self._keep(starts.values())
+        rows, logits = self._prefill([(starts[prompt], prompt) for prompt in group])
         self._compact()
         if self._rows is None or self._logits is None:
             self._rows, self._logits = rows, logits
         else:
             self._rows, self._logits = self._rows.merge(rows), torch.cat([self._logits, logits])
-        self._paths += [_Path((), samples) for samples in group.values()]
+        self._paths += [_Path(starts[prompt], (), samples) for prompt, samples in group.items()]
 
-    def _choose_start(self) -> None:
-        """Settle the shared start of the next batch, which the first waiting prompt has.
-
-        The best one saves most columns, weighted by the share of prompts that can then run together. The
-        start in use stays when keeping it saves as much.
-        """
-        prompts = list(dict.fromkeys(request.prompt_ids for request in self._waiting))
-        first = prompts[0]
-        common = [_common(first[:-1], prompt[:-1]) for prompt in prompts]
-        common.sort(reverse=True)
-        saved, length = max((size * at * (at + 1), size) for at, size in enumerate(common))
-        kept = len(self._start)
-        if 0 < kept < len(first) and first[:kept] == self._start:
-            served = sum(size >= kept for size in common)
-            if kept * served * served >= saved:
-                return
-        self._start, self._shared = (), self._nothing
-        if length >= SHARED_PREFIX and saved:
-            rows, _ = self._prefill([first[:length]])
-            self._start = first[:length]
-            self._shared = [(layer.keys, layer.values) for layer in rows.layers]
-
-    def _fitting(self, room: int) -> list[Request]:
-        """Up to ``room`` waiting requests that have the shared start, taken out of the queue in order."""
-        size = len(self._start)
-        taken: list[Request] = []
-        left: deque[Request] = deque()
-        for request in self._waiting:
-            fits = len(request.prompt_ids) > size and request.prompt_ids[:size] == self._start
-            (taken if fits and len(taken) < room else left).append(request)
-        self._waiting = left
-        return taken
+    def _keep(self, wanted: Collection[Ids]) -> None:
+        """Compute the starts that are wanted and missing; forget those that nobody has needed for longest."""
+        for start in dict.fromkeys(wanted):
+            known = self._starts.pop(start, None)
+            if known is None and start:
+                rows, _ = self._prefill([((), start)])
+                known = [(layer.keys, layer.values) for layer in rows.layers]
+            if known is not None:
+                self._starts[start] = known
+        used = {path.start for path in self._paths if path} | set(wanted)
+        for start in [start for start in self._starts if start not in used][:-STARTS]:
+            del self._starts[start]
 
     def _compact(self) -> None:
         """Remove finished rows from the batch."""
@@ -201,15 +176,30 @@ class TransformersEngine:
             self._logits = self._logits[kept] if kept else None
         self._rebuild(kept, [])
 
-    def _prefill(self, rests: list[tuple[int, ...]]) -> tuple[Rows, Tensor]:
-        """Caches and next-token logits [prompts, vocabulary] of what follows the shared start."""
-        width = max(len(rest) for rest in rests)
-        rows = Rows(self._layers, torch.tensor([width - len(rest) for rest in rests], device=self.device))
-        ids = torch.tensor([[0] * (width - len(rest)) + list(rest) for rest in rests], device=self.device)
-        return rows, self._forward(ids, rows)
+    def _prefill(self, prompts: Sequence[tuple[Ids, Ids]]) -> tuple[Rows, Tensor]:
+        """Caches and next-token logits [prompts, vocabulary] of what follows each prompt's start.
 
-    def _forward(self, ids: Tensor, rows: Rows) -> Tensor:
-        """Run the model, extending ``rows`` in place; logits of the last column [rows, vocabulary]."""
+        ``prompts``: (start, whole prompt).
+        """
+        rests = [list(prompt[len(start) :]) for start, prompt in prompts]
+        width = max(map(len, rests))
+        rows = Rows(self._layers, torch.tensor([width - len(rest) for rest in rests], device=self.device))
+        ids = torch.tensor([[0] * (width - len(rest)) + rest for rest in rests], device=self.device)
+        return rows, self._forward(ids, rows, [start for start, _ in prompts])
+
+    def _shared(self, starts: Sequence[Ids]) -> Shared:
+        """Which rows read which start."""
+        places: dict[Ids, list[int]] = {}
+        for row, start in enumerate(starts):
+            if start:
+                places.setdefault(start, []).append(row)
+        return [(self._starts[start], torch.tensor(at, device=self.device)) for start, at in places.items()]
+
+    def _forward(self, ids: Tensor, rows: Rows, starts: Sequence[Ids]) -> Tensor:
+        """Run the model, extending ``rows`` (which have these starts) in place; the last column's logits.
+
+        ``ids`` [rows, columns]; returns [rows, vocabulary].
+        """
         seen, positions = rows.mask(ids.shape[1]), rows.positions(ids.shape[1])
         mask = torch.zeros(seen.shape, dtype=self.model.dtype, device=self.device).masked_fill(
             ~seen, -torch.inf
@@ -217,10 +207,10 @@ class TransformersEngine:
         hidden = self._decoder(
             input_ids=ids,
             attention_mask=mask,
-            position_ids=positions + len(self._start),
+            position_ids=positions + torch.tensor(list(map(len, starts)), device=self.device)[:, None],
             cache=rows.cache,
             use_cache=True,
-            shared=self._shared,
+            shared=self._shared(starts),
         ).last_hidden_state[:, -1]
         # On CPU the vocabulary's matrix is multiplied from the left: 1.4 times faster than torch's linear.
         return torch.mm(self._head.weight, hidden.t()).t() if self._plain_head else self._head(hidden)
@@ -241,13 +231,14 @@ class TransformersEngine:
                     finished.append(self._complete(sample.request, (*path.ids, token)))
                 else:
                     going.setdefault(token, []).append(sample)
-            following = [_Path((*path.ids, token), samples) for token, samples in going.items()]
+            following = [_Path(path.start, (*path.ids, token), samples) for token, samples in going.items()]
             self._paths[slot] = following[0] if following else None
             branches += [(slot, other) for other in following[1:]]
         self._branch(branches)
         if self._rows is not None:
             ids = [[path.ids[-1] if path else 0] for path in self._paths]
-            self._logits = self._forward(torch.tensor(ids, device=self.device), self._rows)
+            starts = [path.start if path else () for path in self._paths]
+            self._logits = self._forward(torch.tensor(ids, device=self.device), self._rows, starts)
         return finished
 
     def _draw(self, logits: Tensor) -> Iterator[int]:
@@ -293,12 +284,6 @@ class TransformersEngine:
             weights_id=self.weights_id,
             prompt_tokens=len(request.prompt_ids),
         )
-
-
-def _common(first: tuple[int, ...], second: tuple[int, ...]) -> int:
-    """How many tokens the two begin with alike."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -91,13 +91,13 @@ class Jail:
             told = "; ".join(self._zygote.open_ends)
             warnings.warn(f"jail tier {self.isolation!r} does not isolate: {told}", stacklevel=2)
 
-    def start(self, key: str, source: str, payload: object) -> None:
-        """Begin a session and its first step. ``payload`` must be JSON-able."""
+    def start(self, key: str, source: str, payload: object, seed: int = 0) -> None:
+        """Begin a session and its first step. ``payload`` must be JSON-able; ``seed`` is that of ``random``."""
         if self._closed:
             raise RuntimeError("the jail is closed")
         if key in self._sessions:
             raise ValueError(f"session {key!r} is still alive; stop it first")
-        first = json.dumps({"key": key, "source": source, "payload": payload}).encode() + b"\n"
+        first = json.dumps({"seed": seed, "source": source, "payload": payload}).encode() + b"\n"
         inbox = LineBuffer(self.limits.message_bytes)
         ours, theirs = socket.socketpair()
         try:

@@ -141,7 +141,7 @@ def _serve(channel: Channel, begin: Any) -> None:
     """Everything from the first foreign instruction on; each way to end becomes one message."""
     reserve: list[bytes] = [bytes(1 << 20)]  # lets the report be written when memory has run out
     first = channel.receive()
-    random.seed(first["key"])
+    random.seed(first["seed"])
     try:
         _step_all(channel, begin(first["source"], first["payload"]))
     except MemoryError:
