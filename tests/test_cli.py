@@ -132,7 +132,9 @@ def test_ctrl_c_ends_with_130_whatever_a_library_makes_of_it(
     monkeypatch.setattr(cli, "load_profile", interrupted)
     before = signal.getsignal(signal.SIGINT)
     code, _, err = said("plan", "math")
-    assert (code, err.strip()) == (130, "stopped; the same command continues where it was")
+    assert code == 130
+    assert err.endswith("stopped; the same command continues where it was\n")
+    assert "Traceback" not in err
     assert signal.getsignal(signal.SIGINT) is before
 
 
