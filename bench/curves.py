@@ -103,6 +103,7 @@ def draw_families(results: Sequence[ResultFile], folder: Path) -> Path:
     for axis, family in zip(panels, families, strict=False):
         _family_panel(axis, methods, styles, family)
         axis.set_title(f"{family} ({family_questions(results[0], family)} questions)", fontsize=9)
+        axis.tick_params(labelbottom=True)  # the panel below may be empty
     for axis in panels[len(families) :]:
         axis.set_axis_off()
     figure.supxlabel(f"test mean@{results[0].samples} (%): open = start, filled = selected checkpoint")
