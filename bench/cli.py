@@ -26,6 +26,7 @@ from bench.execute import Run, Site, command_line
 from bench.progress import Progress
 from bench.result_file import load, load_all
 from envs.base import InputError
+from envs.table import ENVIRONMENTS
 from whale.lab import prune
 from whale.schedule import Method
 from whale.search import SearchError
@@ -40,7 +41,7 @@ WIDTH = 140
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
 console = Console(width=None if sys.stdout.isatty() else WIDTH)
 
-EnvName = Annotated[str, typer.Argument(help="Environment: math.")]
+EnvName = Annotated[str, typer.Argument(help=f"One of {', '.join(ENVIRONMENTS)}.")]
 MethodName = Annotated[str, typer.Option("--method", help=f"One of {', '.join(METHODS)}, or all.")]
 ProfileName = Annotated[str, typer.Option("--profile", help="Name of a profile, or the path of a TOML file.")]
 Overrides = Annotated[

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError
 
 from envs.base import InputError
-from envs.math_env.env import MathSettings
+from envs.settings import EnvSettings
+from envs.table import ENVIRONMENTS, environment_class
 from whale.schedule import BudgetSettings, Plan, SearchSettings, WeightSettings
 from whale.settings import EngineSettings, LearnerSettings
 from whale.store import content_key
@@ -66,7 +67,9 @@ class Profile(_Table):
     """A whole profile."""
 
     name: str
-    env: MathSettings
+    environment: str
+    """Name of the environment that the profile was read for."""
+    env: SerializeAsAny[EnvSettings]
     model: ModelSettings
     engine: EngineSettings
     rollout: RolloutSettings
@@ -109,26 +112,53 @@ def profile_names() -> list[str]:
 def load_profile(name: str, env: str, overrides: Sequence[str] = ()) -> Profile:
     """Read ``profiles/NAME.toml`` (or a file path), apply ``table.key=value`` overrides, and check it.
 
+    A table named after an environment holds that environment's tables; they add to the common ones.
     Raises ``InputError`` for an unknown profile, environment, key or value, and for splits that are too
     small for one step or one search.
     """
     path = PROFILES / f"{name}.toml" if name in profile_names() else Path(name)
     if not path.is_file():
         raise InputError(f"unknown profile {name!r}{near(name, profile_names())}")
-    if env != "math":
-        raise InputError(f"unknown environment {env!r}{near(env, ['math'])}")
+    if env not in ENVIRONMENTS:
+        raise InputError(f"unknown environment {env!r}{near(env, list(ENVIRONMENTS))}")
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
+    values = _for_environment(path, values, env)
     for override in overrides:
         _apply(values, override)
+    settings = environment_class(env).Settings
     try:
-        profile = Profile.model_validate({"name": path.stem, **values})
+        if "env" in values:
+            values["env"] = settings.model_validate(values["env"])
     except ValidationError as error:
-        raise InputError(_explain(path, error)) from error
+        raise InputError(_explain(path, error, settings, ("env",))) from error
+    try:
+        profile = Profile.model_validate({"name": path.stem, "environment": env, **values})
+    except ValidationError as error:
+        raise InputError(_explain(path, error, Profile, ())) from error
     _check_sizes(profile)
     return profile
+
+
+def _for_environment(path: Path, values: dict[str, Any], env: str) -> dict[str, Any]:
+    """The common tables with those of one environment laid over them."""
+    held = [name for name in ENVIRONMENTS if name in values]
+    if env not in held:
+        raise InputError(f"{path} has no [{env}.env] table; it is for: {', '.join(held) or 'no environment'}")
+    common = {key: value for key, value in values.items() if key not in ENVIRONMENTS}
+    return _laid_over(common, values[env])
+
+
+def _laid_over(common: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(common)
+    for key, value in own.items():
+        below = merged.get(key)
+        merged[key] = (
+            _laid_over(below, value) if isinstance(value, dict) and isinstance(below, dict) else value
+        )
+    return merged
 
 
 def _apply(values: dict[str, Any], override: str) -> None:
@@ -149,12 +179,12 @@ def _apply(values: dict[str, Any], override: str) -> None:
         values[key] = text
 
 
-def _explain(path: Path, error: ValidationError) -> str:
-    """The first complaint, in words, with near names for an unknown key."""
+def _explain(path: Path, error: ValidationError, root: type[BaseModel], above: tuple[str, ...]) -> str:
+    """The first complaint, in words, with near names for an unknown key. ``root`` stands at ``above``."""
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
+    place = ".".join(str(part) for part in (*above, *first["loc"]))
     if first["type"] == "extra_forbidden":
-        model: Any = Profile
+        model: Any = root
         for part in first["loc"][:-1]:
             field = model.model_fields.get(part) if isinstance(part, str) else None
             model = field.annotation if field else None

@@ -11,8 +11,9 @@ from rich.console import Console
 
 from bench.execute import PACKAGES
 from envs.base import InputError
+from envs.cache import cache_dir
 from envs.jail.jail import available
-from whale.models import cache_dir, resolve
+from whale.models import resolve
 
 NEEDED_GB = 15
 """Free disk for one seed of all methods with the cpu profile, in GB."""

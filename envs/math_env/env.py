@@ -8,25 +8,19 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from envs.base import SPLITS, InputError, Score, Split, Task, Verdict
 from envs.jail.python_tool import PythonTool
 from envs.math_env.canonical import canonical
 from envs.math_env.robust import RobustVerifier
-from envs.math_env.tasks import Family, Sizes, build
+from envs.math_env.tasks import Family, build
+from envs.settings import EnvSettings
 
 
-class MathSettings(BaseModel):
+class MathSettings(EnvSettings):
     """The ``[env]`` table of a maths profile."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     verifier: Literal["canonical", "robust"]
     """``canonical``: exact string in the last box, the published rule; ``robust``: exact mathematical equality."""
-    data_seed: int
-    """Seed of the task generators; the same for all run seeds, so all runs share their questions."""
-    sizes: Sizes
     families: list[Family]
 
 
@@ -51,6 +45,7 @@ class _MathEpisode:
 class MathEnvironment:
     """See ``envs.base.Environment``."""
 
+    Settings = MathSettings
     name = "math"
     tools: tuple[str, ...] = ("python",)
     chance = 0.0

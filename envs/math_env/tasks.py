@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from envs.base import SPLITS, InputError, Split, Task
+from envs.settings import Sizes
 
 RESERVED = frozenset({"State the final answer to the following arithmetic problem: 2 + 2 ="})
 """Questions that a starting harness quotes as its example; they are in no split."""
@@ -32,17 +33,6 @@ class Family(BaseModel):
     """Name of the reasoning-gym generator."""
     options: dict[str, int | float | str | bool | list[str]] = Field(default_factory=dict)
     """Difficulty, as the generator names it."""
-
-
-class Sizes(BaseModel):
-    """Tasks a split, over all families."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    weight: int = Field(gt=0)
-    search: int = Field(gt=0)
-    select: int = Field(gt=0)
-    test: int = Field(gt=0)
 
 
 def build(families: list[Family], sizes: Sizes, seed: int) -> dict[Split, list[Task]]:

@@ -1,9 +1,16 @@
-"""All edits of the embedded proposer, in the order in which ties are broken and pairs applied."""
+"""The search spaces of the embedded proposer: per environment its form of answer, and all edits.
+
+Edits stand in the order in which ties are broken and pairs applied; each has its own name, which is what an
+archive and a result file show.
+"""
 
 from __future__ import annotations
 
-from whale.offline import example_edits, flow_edits, wording_edits
+from dataclasses import dataclass
+
+from whale.offline import chess_edits, example_edits, flow_edits, search_edits, wording_edits
 from whale.offline.edit import Edit
+from whale.offline.form import ANSWER, BOX, MOVE, Form
 
 EDITS: tuple[Edit, ...] = (
     wording_edits.DIRECT,
@@ -11,7 +18,7 @@ EDITS: tuple[Edit, ...] = (
     wording_edits.EXPRESSION,
     wording_edits.STEPS,
     example_edits.EXAMPLES_3,
-    wording_edits.BOX_EXAMPLE,
+    wording_edits.FORM_EXAMPLE,
     flow_edits.LAST_NUMBER,
     flow_edits.RETRY,
     example_edits.EXAMPLES_2,
@@ -28,4 +35,66 @@ EDITS: tuple[Edit, ...] = (
     wording_edits.RESTATE,
     wording_edits.ROLE,
 )
-"""Every edit has its own name; names are what an archive and a result file show."""
+"""For maths."""
+
+SEARCHQA_EDITS: tuple[Edit, ...] = (
+    wording_edits.DIRECT,
+    search_edits.QUESTION_3,
+    search_edits.HOP_1,
+    search_edits.MORE_3,
+    search_edits.QUESTION_1,
+    search_edits.NARROW,
+    search_edits.BOTH_2,
+    search_edits.HOP_2,
+    search_edits.MORE_5,
+    search_edits.WRAP,
+    wording_edits.FORM_EXAMPLE,
+    wording_edits.STEPS,
+    flow_edits.RETRY,
+    example_edits.EXAMPLES_2,
+    example_edits.EXAMPLES_3,
+    example_edits.MORE_EXAMPLES,
+    example_edits.FEWER_EXAMPLES,
+    example_edits.OTHER_EXAMPLES,
+    flow_edits.SHORT_REPLIES,
+    flow_edits.LONGER_REPLIES,
+    flow_edits.VOTE_3,
+    flow_edits.AGREE,
+    wording_edits.ROLE,
+)
+
+CHESS_EDITS: tuple[Edit, ...] = (
+    wording_edits.DIRECT,
+    chess_edits.MOVES_ONLY,
+    chess_edits.CAPTURES,
+    chess_edits.PIECES,
+    wording_edits.FORM_EXAMPLE,
+    wording_edits.STEPS,
+    example_edits.EXAMPLES_2,
+    example_edits.EXAMPLES_3,
+    example_edits.MORE_EXAMPLES,
+    example_edits.FEWER_EXAMPLES,
+    example_edits.OTHER_EXAMPLES,
+    flow_edits.SHORT_REPLIES,
+    flow_edits.LONGER_REPLIES,
+    flow_edits.VOTE_3,
+    flow_edits.VOTE_5,
+    flow_edits.AGREE,
+    wording_edits.ROLE,
+)
+
+
+@dataclass(frozen=True)
+class Space:
+    """What the proposer may do in one environment."""
+
+    form: Form
+    edits: tuple[Edit, ...]
+
+
+SPACES = {
+    "math": Space(BOX, EDITS),
+    "searchqa": Space(ANSWER, SEARCHQA_EDITS),
+    "chess": Space(MOVE, CHESS_EDITS),
+}
+"""By name of the environment."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from whale.offline import parts
 from whale.offline.evidence import Evidence
+from whale.offline.parts import STEPS_SIGN
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,18 @@ class Edit:
     """Edits of one slot replace each other, so they are not combined. Empty: combines with all."""
 
 
-LEAST_FOR_BOX, LEAST_FOR_WORK = 12, 40
+LEAST_FOR_FORM, LEAST_FOR_WORK = 12, 40
 """Lowest limits on a reply (tokens): a box with a four-digit number takes about eight, code about 25."""
 
 
 def least_limit(pieces: Mapping[str, str]) -> int:
     """The lowest limit (tokens) that leaves room for the style of reply that a harness asks for."""
-    works = "computed" in pieces or pieces.get("styled") == parts.STEPS.strip()
-    return LEAST_FOR_WORK if works else LEAST_FOR_BOX
+    return LEAST_FOR_WORK if "computed" in pieces or asks_steps(pieces) else LEAST_FOR_FORM
+
+
+def asks_steps(pieces: Mapping[str, str]) -> bool:
+    """Whether a harness asks for steps before the answer, in the words of any form."""
+    return STEPS_SIGN in pieces.get("styled", "")
 
 
 def held_limit(pieces: Mapping[str, str]) -> int:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from whale.archive import Candidate, Trace
 from whale.offline import frame
+from whale.offline.form import BOX, Form, plain
 
-_BOX = re.compile(r"\\boxed\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
-WORDS_BESIDE_BOX = 10
+WORDS_BESIDE_FORM = 10
 """A reply with more approximate tokens than this beside the answer counts as one with steps."""
 
 
@@ -21,7 +21,7 @@ class Quote:
     question: str
     reply: str
     kind: str
-    """``box`` (the answer and little else), ``steps`` (words, then the box), ``code`` or ``expression``
+    """``form`` (the answer and little else), ``steps`` (words, then the answer), ``code`` or ``expression``
     (a tool computed the answer from the reply)."""
 
 
@@ -31,16 +31,20 @@ class Evidence:
 
     rollouts: int = 0
     verdicts: Mapping[str, float] = field(default_factory=dict)
-    no_box: float = 0.0
-    """Rollouts whose answer holds no box, or an empty one."""
-    boxless_number: float = 0.0
-    """Rollouts without a box, not cut, whose answer holds a number."""
+    form: Form = BOX
+    """How the environment wants its answers written."""
+    no_form: float = 0.0
+    """Rollouts whose answer is not in that form, or empty in it."""
+    bare_number: float = 0.0
+    """Rollouts without the form, not cut, whose answer holds a number."""
+    bare_words: float = 0.0
+    """The same with words."""
     cut: float = 0.0
     """Rollouts with a reply that ran into a token limit."""
     tools: float = 0.0
     """Rollouts that called a tool."""
     disagree: float = 0.0
-    """Calls with several replies whose boxes differ, as a share of those calls."""
+    """Calls with several replies whose answers differ, as a share of those calls."""
     tokens: float = 0.0
     """Mean length of a reply, in approximate tokens (words, digits and signs)."""
     correct_tokens: int = 0
@@ -55,7 +59,7 @@ class Evidence:
         return sum(self.verdicts.get(verdict, 0.0) for verdict in verdicts)
 
 
-def gather(candidate: Candidate, archive: Iterable[Candidate]) -> Evidence:
+def gather(candidate: Candidate, archive: Iterable[Candidate], form: Form = BOX) -> Evidence:
     """Statistics of one candidate's traces, with quotes from all of the archive's."""
     traces = candidate.traces
     total = len(traces) or 1
@@ -68,19 +72,21 @@ def gather(candidate: Candidate, archive: Iterable[Candidate]) -> Evidence:
     return Evidence(
         rollouts=len(traces),
         verdicts=verdicts,
-        no_box=sum(not box_in(trace.answer) for trace in traces) / total,
-        boxless_number=sum(_boxless_number(trace) for trace in traces) / total,
+        form=form,
+        no_form=sum(not form.read(trace.answer) for trace in traces) / total,
+        bare_number=sum(_bare(trace, form, r"\d") for trace in traces) / total,
+        bare_words=sum(_bare(trace, form, r"\w") for trace in traces) / total,
         cut=sum(_was_cut(trace) for trace in traces) / total,
         tools=sum(bool(trace.tools) for trace in traces) / total,
-        disagree=sum(len({box_in(r) for r in group}) > 1 for group in several) / (len(several) or 1),
+        disagree=sum(len({form.read(r) for r in group}) > 1 for group in several) / (len(several) or 1),
         tokens=sum(lengths) / (len(lengths) or 1),
         correct_tokens=sorted(right)[int(0.9 * (len(right) - 1))] if right else 0,
-        quotes=quotable(trace for item in archive for trace in item.traces),
+        quotes=quotable((trace for item in archive for trace in item.traces), form),
         pieces=frame.read(candidate.source).pieces,
     )
 
 
-def quotable(traces: Iterable[Trace]) -> tuple[Quote, ...]:
+def quotable(traces: Iterable[Trace], form: Form = BOX) -> tuple[Quote, ...]:
     """Replies that led to a verified answer, shortest first, one per question and kind; cut ones never."""
     best: dict[tuple[str, str], Quote] = {}
     for trace in traces:
@@ -88,7 +94,7 @@ def quotable(traces: Iterable[Trace]) -> tuple[Quote, ...]:
             continue
         for call in trace.calls:
             for reply, cut in zip(call.replies, call.cut, strict=True):
-                kind = "" if cut else _kind(reply, trace)
+                kind = "" if cut else _kind(reply, trace, form)
                 key = (trace.question, kind)
                 quote = Quote(trace.question, reply, kind)
                 if kind and (key not in best or _order(quote) < _order(best[key])):
@@ -100,14 +106,14 @@ def _order(quote: Quote) -> tuple[int, str, str]:
     return (len(quote.reply), quote.question, quote.reply)
 
 
-def _kind(reply: str, trace: Trace) -> str:
+def _kind(reply: str, trace: Trace, form: Form) -> str:
     """What a reply of a correct rollout shows; empty when it did not itself lead to the answer."""
     assert trace.read is not None
-    box = box_in(reply)
-    if box is not None:
-        if box != plain(trace.read):
+    answer = form.read(reply)
+    if answer is not None:
+        if answer != plain(trace.read):
             return ""
-        return "box" if tokens(reply) - tokens(box) <= WORDS_BESIDE_BOX else "steps"
+        return "form" if tokens(reply) - tokens(answer) <= WORDS_BESIDE_FORM else "steps"
     for _name, arguments, result in trace.tools:
         printed = result.strip().splitlines()
         if not printed or plain(printed[-1]) != plain(trace.read):
@@ -138,17 +144,6 @@ def choose(quotes: Sequence[Quote], kinds: Sequence[str], count: int, skip: int 
     return tuple(quote for _, _, quote in sorted(ranked, key=lambda item: item[:2])[:count])
 
 
-def box_in(answer: str | None) -> str | None:
-    """What the last box of a text holds, normalised; None without a box."""
-    found = re.findall(_BOX, answer or "")
-    return plain(found[-1]) if found else None
-
-
-def plain(answer: str) -> str:
-    """An answer without spaces and thousands separators."""
-    return answer.replace(" ", "").replace(",", "").strip()
-
-
 def tokens(reply: str) -> int:
     """Approximate number of tokens: every digit, word and sign counts one."""
     return len(re.findall(r"\d|[^\W\d]+|[^\w\s]", reply))
@@ -158,6 +153,6 @@ def _was_cut(trace: Trace) -> bool:
     return any(any(call.cut) for call in trace.calls)
 
 
-def _boxless_number(trace: Trace) -> bool:
+def _bare(trace: Trace, form: Form, sign: str) -> bool:
     answer = trace.answer or ""
-    return not box_in(answer) and not _was_cut(trace) and re.search(r"\d", answer) is not None
+    return not form.read(answer) and not _was_cut(trace) and re.search(sign, answer) is not None

@@ -6,18 +6,26 @@ import ast
 from collections.abc import Mapping
 
 from whale.offline import frame, parts
-from whale.offline.edit import Edit, held_limit, least_limit, percent
+from whale.offline.edit import Edit, asks_steps, held_limit, least_limit, percent
 from whale.offline.evidence import Evidence, choose
 
 MOST = 6
 """Examples that a harness quotes at most."""
 
 
+def place(source: str, evidence: Evidence, **pieces: str | None) -> frame.Frame:
+    """The harness with pieces put around it, in the words of the environment's form of answer."""
+    form = evidence.form
+    filled = {name: None if body is None else form.fill(body) for name, body in pieces.items()}
+    marker = {"MARKER": f"MARKER = {form.marker!r}"} if form.marker else {}
+    return frame.read(source).put(answer_in=form.reader, **marker, **filled)
+
+
 def kinds_for(pieces: Mapping[str, str]) -> tuple[str, ...]:
     """Which kinds of quote fit the style that a harness asks for."""
     if "computed" in pieces:
         return ("code",) if "```" in pieces["computed"] else ("expression",)
-    return ("steps",) if pieces.get("styled") == parts.STEPS.strip() else ("box", "steps")
+    return ("steps",) if asks_steps(pieces) else ("form", "steps")
 
 
 def held(pieces: Mapping[str, str]) -> int:
@@ -33,7 +41,8 @@ def quoting(source: str, evidence: Evidence, count: int, skip: int = 0) -> str:
     if not quotes:
         return source
     rows = "".join(f"    ({quote.question!r}, {quote.reply!r}),\n" for quote in quotes)
-    return now.put(EXAMPLES=f"EXAMPLES = (\n{rows})", with_examples=parts.EXAMPLES).render()
+    examples = f"EXAMPLES = (\n{rows})"
+    return place(source, evidence, EXAMPLES=examples, with_examples=parts.EXAMPLES).render()
 
 
 def restyled(source: str, evidence: Evidence, styled: str, computed: str | None) -> str:
@@ -41,9 +50,8 @@ def restyled(source: str, evidence: Evidence, styled: str, computed: str | None)
 
     A limit on the reply that leaves the new style no room is raised.
     """
-    now = frame.read(source)
-    count = held(now.pieces)
-    bare = now.put(styled=styled, computed=computed, EXAMPLES=None, with_examples=None)
+    count = held(frame.read(source).pieces)
+    bare = place(source, evidence, styled=styled, computed=computed, EXAMPLES=None, with_examples=None)
     if 0 < held_limit(bare.pieces) < least_limit(bare.pieces):
         bare = bare.put(MAX_TOKENS=f"MAX_TOKENS = {least_limit(bare.pieces)}")
     return quoting(bare.render(), evidence, count) if count else bare.render()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from whale.offline import frame, parts
 from whale.offline.edit import Edit, held_limit, least_limit, percent
 from whale.offline.evidence import Evidence
+from whale.offline.example_edits import place
 from whale.offline.wording_edits import put, unless
 
 PLAN = "PLAN_TOKENS = 32"
@@ -18,8 +19,8 @@ def limit_for(evidence: Evidence, pieces: Mapping[str, str]) -> int:
     return max(least_limit(pieces), int(1.5 * evidence.correct_tokens) or 32)
 
 
-def _limited(source: str, limit: int) -> str:
-    return frame.read(source).put(MAX_TOKENS=f"MAX_TOKENS = {limit}").render()
+def _limited(source: str, evidence: Evidence, limit: int) -> str:
+    return place(source, evidence, MAX_TOKENS=f"MAX_TOKENS = {limit}").render()
 
 
 def _limit_now(source: str, evidence: Evidence) -> int:
@@ -30,7 +31,7 @@ def _limit_now(source: str, evidence: Evidence) -> int:
 SHORT_REPLIES = Edit(
     name="short_replies",
     applies=lambda e: 0.5 * e.cut if held_limit(e.pieces) != limit_for(e, e.pieces) else 0.0,
-    apply=lambda source, e: _limited(source, limit_for(e, frame.read(source).pieces)),
+    apply=lambda source, e: _limited(source, e, limit_for(e, frame.read(source).pieces)),
     why=lambda e: (
         f"{percent(e.cut)} of {e.rollouts} rollouts were cut, while nine in ten correct replies take at most "
         f"{e.correct_tokens} tokens: stop each near there"
@@ -41,7 +42,7 @@ SHORT_REPLIES = Edit(
 LONGER_REPLIES = Edit(
     name="longer_replies",
     applies=lambda e: 0.6 * e.cut if held_limit(e.pieces) else 0.0,
-    apply=lambda source, e: _limited(source, 2 * _limit_now(source, e)),
+    apply=lambda source, e: _limited(source, e, 2 * _limit_now(source, e)),
     why=lambda e: (
         f"{percent(e.cut)} of {e.rollouts} rollouts were cut with a limit of "
         f"{held_limit(e.pieces)} tokens: double it"
@@ -53,9 +54,9 @@ LONGER_REPLIES = Edit(
 def _sampled(source: str, evidence: Evidence, body: str, samples: int | None) -> str:
     """Several samples, with a limit on each when there is none: all of them share the rollout's tokens."""
     now = frame.read(source)
-    pieces = {"sampled": body, "SAMPLES": f"SAMPLES = {samples}" if samples else None}
+    count = f"SAMPLES = {samples}" if samples else None
     limit = now.pieces.get("MAX_TOKENS") or f"MAX_TOKENS = {limit_for(evidence, now.pieces)}"
-    return now.put(**pieces, MAX_TOKENS=limit).render()
+    return place(source, evidence, sampled=body, SAMPLES=count, MAX_TOKENS=limit).render()
 
 
 def _samples(evidence: Evidence) -> int:
@@ -108,19 +109,19 @@ DECOMPOSE = Edit(
 
 LAST_NUMBER = Edit(
     name="last_number",
-    applies=lambda e: unless("boxed", parts.LAST_NUMBER, e, e.boxless_number),
-    apply=put(boxed=parts.LAST_NUMBER),
+    applies=lambda e: unless("finished", parts.LAST_NUMBER, e, e.bare_number),
+    apply=put(finished=parts.LAST_NUMBER),
     why=lambda e: (
-        f"{percent(e.boxless_number)} of {e.rollouts} answers hold a number but no box, uncut: "
+        f"{percent(e.bare_number)} of {e.rollouts} answers hold a number but no {e.form.noun}, uncut: "
         "read the last number"
     ),
 )
 
 RETRY = Edit(
     name="retry",
-    applies=lambda e: unless("retried", parts.RETRY, e, 0.7 * e.no_box * (1 - 0.5 * e.cut)),
+    applies=lambda e: unless("retried", parts.RETRY, e, 0.7 * e.no_form * (1 - 0.5 * e.cut)),
     apply=put(retried=parts.RETRY),
     why=lambda e: (
-        f"{percent(e.no_box)} of {e.rollouts} answers hold no box: ask once more, naming what is missing"
+        f"{percent(e.no_form)} of {e.rollouts} answers hold no {e.form.noun}: ask once more, naming what is missing"
     ),
 )

@@ -15,12 +15,6 @@ def place(messages, problem):
             return at
     return None
 ''',
-    "box_in": r'''
-def box_in(text):
-    """What the last box of a text holds, without spaces and thousands separators; None without a box."""
-    boxes = re.findall(r"\\boxed\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}", text or "")
-    return boxes[-1].replace(" ", "").replace(",", "") if boxes else None
-''',
     "run_python": r'''
 def run_python(code, reply):
     """Run code that the model wrote; the reply becomes its printed number, or stays when there is none."""
@@ -31,9 +25,9 @@ def run_python(code, reply):
 ''',
     "chosen": r'''
 def chosen(replies):
-    """The first reply with the most common box; replies without a box do not vote."""
-    boxes = [box_in(reply.text) for reply in replies]
-    votes = [boxes.count(box) if box else 0 for box in boxes]
+    """The first reply with the most common answer; replies without an answer do not vote."""
+    answers = [answer_in(reply.text) for reply in replies]
+    votes = [answers.count(answer) if answer else 0 for answer in answers]
     return replies[votes.index(max(votes))]
 ''',
 }
@@ -50,22 +44,25 @@ def restated(text, question):
     return text.replace(question, tail if bare else head + ":\n" + tail)
 '''
 
-BOX_EXAMPLE = r'''
+FORM_EXAMPLE = r'''
 def explained(text):
-    """Show what a box looks like."""
-    return text + "\nFor example, if the answer is 12, write \\boxed{12}."
+    """Show what an answer looks like."""
+    return text + "\n" + <<example>>
 '''
 
 DIRECT = r'''
 def styled(text, problem):
-    """Ask for the box and nothing else."""
-    return text + "\nReply with only \\boxed{} around the final number. No words, no steps."
+    """Ask for the answer and nothing else."""
+    return text + "\n" + <<only>>
 '''
+
+STEPS_SIGN = "Ask for short steps"
+"""What tells the piece that asks for steps from the others of its slot."""
 
 STEPS = r'''
 def styled(text, problem):
-    """Ask for short steps before the box."""
-    return text + "\nWork step by step, one short line for each step, then give the box."
+    """Ask for short steps before the answer."""
+    return text + "\n" + <<steps>>
 '''
 
 PYTHON = r'''
@@ -120,7 +117,7 @@ def with_examples(asked, problem):
 ROLE = r'''
 def with_role(messages):
     """Say who is answering, in the system message."""
-    role = "You are a calculator. You answer arithmetic questions briefly and exactly."
+    role = <<role>>
     if messages[0].role == "system":
         return [system(role + "\n" + messages[0].content), *messages[1:]]
     return [system(role), *messages]
@@ -137,36 +134,36 @@ def planned(request, problem):
 
 VOTE = r'''
 def sampled(request):
-    """Several replies to the same request; the most common box wins."""
+    """Several replies to the same request; the most common answer wins."""
     return (yield Chat(request.messages, SAMPLES, request.max_tokens or MAX_TOKENS))
 '''
 
 AGREE = r'''
 def sampled(request):
-    """Two replies, and a third when their boxes differ."""
+    """Two replies, and a third when their answers differ."""
     limit = request.max_tokens or MAX_TOKENS
     replies = yield Chat(request.messages, 2, limit)
-    if box_in(replies[0].text) == box_in(replies[1].text):
+    if answer_in(replies[0].text) == answer_in(replies[1].text):
         return replies
     return [*replies, (yield Chat(request.messages, 1, limit))]
 '''
 
 LAST_NUMBER = r'''
-def boxed(answer):
+def finished(answer):
     """An answer without a box gets one around the last number that the model wrote."""
     numbers = re.findall(r"-?\d+(?:\.\d+)?", (answer or "").replace(",", ""))
-    if box_in(answer) or not numbers:
+    if answer_in(answer) or not numbers:
         return answer
     return answer + "\n\\boxed{" + numbers[-1] + "}"
 '''
 
 RETRY = r'''
 def retried(answer, problem):
-    """One more turn when the box is missing, saying so."""
-    if box_in(answer):
+    """One more turn when the answer is missing, saying so."""
+    if answer_in(answer):
         return answer
-    missing = user("The final answer is missing. Reply with only \\boxed{} around the number.")
-    turns = [user(problem.question + "\nPut the final answer in \\boxed{}.")]
+    missing = user(<<missing>>)
+    turns = [user(problem.question + "\n" + <<hint>>)]
     if answer:
         turns.append(assistant(answer))
     reply = yield from ask(Chat([*turns, missing]), problem)

@@ -16,6 +16,7 @@ from whale.offline import frame
 from whale.offline.catalogue import EDITS
 from whale.offline.edit import Edit
 from whale.offline.evidence import Evidence, gather
+from whale.offline.form import BOX, Form
 from whale.proposer import Proposal, source_key
 
 PARENTS = 3
@@ -47,11 +48,12 @@ class OfflineProposer:
 
     name = "offline"
 
-    def __init__(self, edits: Sequence[Edit] = EDITS) -> None:
-        """Use these edits; their names must differ."""
+    def __init__(self, edits: Sequence[Edit] = EDITS, form: Form = BOX) -> None:
+        """Use these edits, whose names must differ, for answers of this form."""
         if len({edit.name for edit in edits}) != len(edits):
             raise InputError(f"edit names must differ, got {[edit.name for edit in edits]}")
         self.edits = tuple(edits)
+        self.form = form
 
     def propose(self, archive: Archive, n: int, rng_seed: int) -> list[Proposal]:
         """``n`` new harnesses from the best candidates' evidence; fewer only when all options are used up."""
@@ -79,7 +81,7 @@ class OfflineProposer:
         best = max(item.mean for item in held)
         gains = _gains(held)
         for parent in parents:
-            evidence = gather(parent, held)
+            evidence = gather(parent, held, self.form)
             singles = []
             for edit in self.edits:
                 jitter = rng.uniform(0, JITTER)

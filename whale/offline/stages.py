@@ -10,19 +10,24 @@ from whale.offline import parts
 CONTRACT = ("Chat", "Reply", "Tool", "assistant", "system", "user")
 """Names of the contract that pieces may use."""
 PIECES = (
+    "MARKER",
     "EXAMPLES",
     "MAX_TOKENS",
     "PLAN_TOKENS",
     "SAMPLES",
+    "PASSAGES",
+    "answer_in",
     "restated",
     "explained",
     "styled",
     "with_examples",
     "with_role",
     "planned",
+    "searched",
+    "narrowed",
     "sampled",
     "computed",
-    "boxed",
+    "finished",
     "retried",
 )
 """Every piece that may stand below the divider, in the order in which it is written there."""
@@ -34,12 +39,14 @@ _PROMPT = ("restated", "explained", "styled", "with_examples", "with_role", "MAX
 
 def lower_half(pieces: Mapping[str, str]) -> str:
     """The text below the divider: constants, pieces, the functions they share, then the stages."""
-    bodies = [pieces[name] for name in PIECES if name in pieces]
     stages = [build for build in (_worded(pieces), _prepared(pieces), _ask(pieces), _solve(pieces)) if build]
+    bodies = [pieces[name] for name in PIECES if name in pieces and name != "answer_in"]
     shared: list[str] = []
     for name in reversed(parts.SHARED):
         if any(re.search(rf"\b{name}\(", body) for body in [*bodies, *stages, *shared]):
             shared.insert(0, parts.SHARED[name].strip())
+    if not any("answer_in(" in body for body in [*bodies, *shared]):
+        pieces = {name: body for name, body in pieces.items() if name != "answer_in"}
     constants = [pieces[name] for name in PIECES if name in pieces and name.isupper()]
     functions = [pieces[name] for name in PIECES if name in pieces and not name.isupper()]
     blocks = ["\n".join(constants)] if constants else []
@@ -93,10 +100,14 @@ def _prepared(pieces: Mapping[str, str]) -> str:
 def _ask(pieces: Mapping[str, str]) -> str:
     lines = [
         "def ask(request, problem):",
-        '    """Put one request of the draft to the model; tool calls pass unchanged."""',
+        '    """Put one request of the draft to the model or a tool."""',
         "    if not isinstance(request, Chat):",
+        *_tool(pieces),
         "        return (yield request)",
     ]
+    if "MARKER" in pieces:
+        lines.append("    if not any(MARKER in message.content for message in request.messages):")
+        lines.append("        return (yield request)")
     if "planned" in pieces:
         lines.append("    opening = place(request.messages, problem) == len(request.messages) - 1")
     if any(name in pieces for name in _PROMPT):
@@ -118,6 +129,15 @@ def _ask(pieces: Mapping[str, str]) -> str:
     return "\n".join([*lines, f"    return replies if request.samples > 1 else {one}"])
 
 
+def _tool(pieces: Mapping[str, str]) -> list[str]:
+    """What is done with a search of the draft; nothing where no piece is for it."""
+    if "searched" not in pieces and "narrowed" not in pieces:
+        return []
+    found = "(yield from searched(request, problem))" if "searched" in pieces else "(yield request)"
+    shown = f"narrowed({found}, problem)" if "narrowed" in pieces else found
+    return ['        if request.name == "search":', f"            return {shown}"]
+
+
 def _solve(pieces: Mapping[str, str]) -> str:
     lines = [
         "def solve(problem):",
@@ -132,10 +152,10 @@ def _solve(pieces: Mapping[str, str]) -> str:
         "            break",
         "        result = yield from ask(request, problem)",
     ]
-    if "boxed" in pieces:
-        lines.append("    answer = boxed(answer)")
+    if "finished" in pieces:
+        lines.append("    answer = finished(answer)")
     if "retried" in pieces:
         lines.append("    answer = yield from retried(answer, problem)")
-        if "boxed" in pieces:
-            lines.append("    answer = boxed(answer)")
+        if "finished" in pieces:
+            lines.append("    answer = finished(answer)")
     return "\n".join([*lines, "    return answer"])

@@ -97,7 +97,7 @@ def _cut(e: Evidence) -> str:
 
 
 def _boxless(e: Evidence) -> str:
-    return f"{percent(e.no_box)} of {e.rollouts} answers hold no box"
+    return f"{percent(e.no_form)} of {e.rollouts} answers hold no box"
 
 
 def _wrong(e: Evidence) -> str:
@@ -106,9 +106,9 @@ def _wrong(e: Evidence) -> str:
 
 TEXT_EDITS: tuple[Edit, ...] = (
     _edit("text_direct", lambda e: 0.2 + 0.8 * e.cut, _cut),
-    _edit("text_box_12", lambda e: 0.8 * e.no_box, _boxless),
-    _edit("text_box_negative", lambda e: 0.7 * e.no_box, _boxless),
-    _edit("text_box_end", lambda e: 0.6 * e.no_box, _boxless),
+    _edit("text_box_12", lambda e: 0.8 * e.no_form, _boxless),
+    _edit("text_box_negative", lambda e: 0.7 * e.no_form, _boxless),
+    _edit("text_box_end", lambda e: 0.6 * e.no_form, _boxless),
     _edit("text_python", lambda e: 0.6 * e.share("wrong") * (1 - e.tools), _wrong),
     _edit("text_calculation", lambda e: 0.5 * e.share("wrong"), _wrong),
     _edit("text_steps", lambda e: 0.6 * e.share("wrong") * (1 - e.cut), _wrong),

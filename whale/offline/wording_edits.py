@@ -1,30 +1,32 @@
-"""Edits of what the model is told: the box, the style of the reply, the role, the question's wording."""
+"""Edits of what the model is told: the form of the answer, the style of the reply, the role, the wording."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from whale.offline import frame, parts
+from whale.offline import parts
 from whale.offline.edit import Edit, percent
 from whale.offline.evidence import Evidence
-from whale.offline.example_edits import restyled
+from whale.offline.example_edits import place, restyled
 
 
-def put(**pieces: str | None) -> Callable[[str, Evidence], str]:
+def put(**pieces: str) -> Callable[[str, Evidence], str]:
     """The ``apply`` of an edit that only places fixed pieces."""
-    return lambda source, _evidence: frame.read(source).put(**pieces).render()
+    return lambda source, evidence: place(source, evidence, **pieces).render()
 
 
 def unless(piece: str, body: str, evidence: Evidence, strength: float) -> float:
     """``strength``, or 0 when the harness already has exactly this piece."""
-    return 0.0 if evidence.pieces.get(piece) == body.strip() else strength
+    return 0.0 if evidence.pieces.get(piece) == evidence.form.fill(body).strip() else strength
 
 
-BOX_EXAMPLE = Edit(
-    name="box_example",
-    applies=lambda e: unless("explained", parts.BOX_EXAMPLE, e, 0.8 * e.no_box),
-    apply=put(explained=parts.BOX_EXAMPLE),
-    why=lambda e: f"{percent(e.no_box)} of {e.rollouts} answers hold no box: show what one looks like",
+FORM_EXAMPLE = Edit(
+    name="form_example",
+    applies=lambda e: unless("explained", parts.FORM_EXAMPLE, e, 0.8 * e.no_form),
+    apply=put(explained=parts.FORM_EXAMPLE),
+    why=lambda e: (
+        f"{percent(e.no_form)} of {e.rollouts} answers hold no {e.form.noun}: show what one looks like"
+    ),
 )
 
 DIRECT = Edit(
@@ -33,7 +35,7 @@ DIRECT = Edit(
     apply=lambda source, e: restyled(source, e, parts.DIRECT, None),
     why=lambda e: (
         f"{percent(e.cut)} of {e.rollouts} rollouts were cut, a reply takes about {e.tokens:.0f} tokens: "
-        "ask for the box only"
+        f"ask for the {e.form.noun} only"
     ),
     slot="style",
 )

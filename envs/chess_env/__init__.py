@@ -1,0 +1,1 @@
+"""Chess puzzles, played move by move against the stored reply."""

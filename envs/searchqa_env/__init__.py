@@ -1,0 +1,1 @@
+"""Questions about countries, answered with a search tool."""

@@ -1,0 +1,65 @@
+"""Edits of how a harness shows a chess position. None of them chooses a move: the model does."""
+
+from __future__ import annotations
+
+from whale.offline.edit import Edit, percent
+from whale.offline.evidence import Evidence
+from whale.offline.wording_edits import put, unless
+
+NO_BOARD = r'''
+def restated(text, question):
+    """Leave out the board and the FEN, which cost many tokens; side and legal moves stay."""
+    kept = [line for line in question.split("\n") if line.startswith("Legal") or " to move" in line]
+    return text.replace(question, "\n".join(kept) or question)
+'''
+
+CAPTURES_FIRST = r'''
+def restated(text, question):
+    """List captures (SAN with x) before the quiet moves; the order within each stays."""
+    found = re.search(r"Legal moves: (.*)", question)
+    if found is None:
+        return text
+    moves = found.group(1).split(", ")
+    moves.sort(key=lambda move: "x" not in move)
+    return text.replace(found.group(1), ", ".join(moves))
+'''
+
+PIECES_IN_WORDS = r'''
+def restated(text, question):
+    """Say in words where the pieces of both sides stand, instead of FEN and board."""
+    fen = re.search(r"FEN: (\S+)", question)
+    if fen is None:
+        return text
+    names = {"k": "king", "q": "queen", "r": "rook", "b": "bishop", "n": "knight", "p": "pawn"}
+    sides = {"White": [], "Black": []}
+    for rank, row in enumerate(fen.group(1).split("/")):
+        file = 0
+        for sign in row:
+            if sign.isdigit():
+                file += int(sign)
+                continue
+            side = "White" if sign.isupper() else "Black"
+            sides[side].append(names[sign.lower()] + " " + "abcdefgh"[file] + str(8 - rank))
+            file += 1
+    kept = [line for line in question.split("\n") if line.startswith("Legal") or " to move" in line]
+    said = [side + ": " + ", ".join(pieces) + "." for side, pieces in sides.items()]
+    return text.replace(question, "\n".join([kept[0], *said, *kept[1:]]))
+'''
+
+
+def _showing(name: str, body: str, weight: float, what: str) -> Edit:
+    def applies(e: Evidence) -> float:
+        return unless("restated", body, e, weight * (1 - e.share("correct")))
+
+    return Edit(
+        name,
+        applies,
+        put(restated=body),
+        lambda e: f"{percent(1 - e.share('correct'))} of {e.rollouts} rollouts fail: {what}",
+        slot="position",
+    )
+
+
+MOVES_ONLY = _showing("moves_only", NO_BOARD, 0.5, "show side and legal moves only")
+CAPTURES = _showing("captures_first", CAPTURES_FIRST, 0.5, "list captures first")
+PIECES = _showing("pieces_in_words", PIECES_IN_WORDS, 0.4, "say where the pieces stand")
