@@ -132,7 +132,7 @@ class Bench:
         self.agent = Agent(
             source,
             Sampling(),
-            EngineSettings(batch=64, refill=0.5, in_flight=64, device="cpu", threads=1),
+            EngineSettings(batch=64, refill=0.5, columns=40_000, in_flight=64, device="cpu", threads=1),
             LearnerSettings(rate=1e-3, minibatch=minibatch, micro_tokens=512, clip=1.0),
         )
         weight = WeightSettings(prompts=2, samples=4)

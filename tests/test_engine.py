@@ -35,9 +35,12 @@ def load(
     *,
     batch: int = 4,
     refill: float = 0.5,
+    columns: int = 40_000,
     name: str | None = "w",
 ) -> TransformersEngine:
-    engine = TransformersEngine(source.directory, sampling, batch=batch, refill=refill, device="cpu")
+    engine = TransformersEngine(
+        source.directory, sampling, batch=batch, refill=refill, columns=columns, device="cpu"
+    )
     engine.use(name)
     return engine
 
@@ -159,6 +162,31 @@ def test_a_sample_does_not_depend_on_its_neighbours(
     done = finish(engine, requests)
     for request in requests:
         assert done[request.key].token_ids == sampled(plain, request, sampling)
+
+
+@pytest.mark.parametrize(("columns", "refill"), [(1, 0.5), (150, 1.0), (400, 0.0), (400, 0.8)])
+def test_few_columns_and_short_prefills_change_nothing(
+    random_model: ModelSource, plain: Any, monkeypatch: pytest.MonkeyPatch, columns: int, refill: float
+) -> None:
+    monkeypatch.setattr("whale.transformers_engine.PREFILL", 70)
+    engine = load(random_model, Sampling(), batch=64, refill=refill, columns=columns)
+    requests = requests_of(engine, TALKS["everything"])
+    most, step = 0, engine._step
+
+    def watched() -> list[Completion]:
+        nonlocal most
+        under_way = [
+            (path.start, sample.request) for path in engine._paths if path for sample in path.samples
+        ]
+        used = sum(len(one.prompt_ids) - len(start) + one.max_tokens for start, one in under_way)
+        most = max(most, used if len(under_way) > 1 else 0)
+        return step()
+
+    monkeypatch.setattr(engine, "_step", watched)
+    done = finish(engine, requests)
+    assert most <= columns
+    for request in requests:
+        assert done[request.key].token_ids == sampled(plain, request, Sampling())
 
 
 def test_eight_samples_differ_and_repeat_exactly(random_model: ModelSource) -> None:

@@ -102,7 +102,7 @@ def test_any_sequence_of_operations_keeps_every_row(data: st.DataObject) -> None
             seen.append(pair)
         else:
             other = batches.fresh(*data.draw(starts()))
-            pair = Pair(pair.rows.merge(other.rows), [list(row) for row in pair.plain + other.plain])
+            pair = Pair(Rows.join([pair.rows, other.rows]), [list(row) for row in pair.plain + other.plain])
             seen += [other, pair]
         check(pair)
     for earlier in seen:

@@ -69,6 +69,7 @@ class Agent:
                 self._sampling,
                 batch=settings.batch,
                 refill=settings.refill,
+                columns=settings.columns,
                 device=settings.device,
             )
             self._engine.use(self.start_id)

@@ -1,11 +1,12 @@
 """Key-value caches of a batch whose rows come and go.
 
 Rows of unequal length are aligned at their right end: row ``b`` has ``pad[b]`` unused columns on the left.
-Rows can be selected, repeated, overwritten, merged and extended; nothing here samples or schedules.
+Rows can be selected, repeated, overwritten, joined and extended; nothing here samples or schedules.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -102,14 +103,19 @@ class Rows:
         for layer in self.layers:
             layer.copy(sources, targets)
 
-    def merge(self, other: Rows) -> Rows:
-        """These rows followed by ``other``'s, aligned at the right end."""
-        width = max(self.columns, other.columns)
-        pads = [rows.pad + (width - rows.columns) for rows in (self, other)]
-        merged = Rows(len(self.layers), torch.cat(pads))
-        for mine, theirs, new in zip(self.layers, other.layers, merged.layers, strict=True):
-            new.put(_stack(mine.keys, theirs.keys, width), _stack(mine.values, theirs.values, width))
-        return merged
+    @staticmethod
+    def join(parts: Sequence[Rows]) -> Rows:
+        """The rows of all parts one after the other, aligned at the right end."""
+        if len(parts) == 1:
+            return parts[0]
+        width = max(rows.columns for rows in parts)
+        pads = [rows.pad + (width - rows.columns) for rows in parts]
+        joined = Rows(len(parts[0].layers), torch.cat(pads))
+        for at, new in enumerate(joined.layers):
+            old = [rows.layers[at] for rows in parts]
+            keys, values = [layer.keys for layer in old], [layer.values for layer in old]
+            new.put(_stack(keys, width), _stack(values, width))
+        return joined
 
     def mask(self, queries: int) -> Tensor:
         """Who may look at whom for the next ``queries`` columns. Bool [rows, 1, queries, columns + queries].
@@ -133,8 +139,11 @@ def _roomy(old: Tensor, columns: int) -> Tensor:
     return new
 
 
-def _stack(first: Tensor, second: Tensor, width: int) -> Tensor:
-    stacked = first.new_zeros((first.shape[0] + second.shape[0], first.shape[1], width, first.shape[3]))
-    stacked[: first.shape[0], :, width - first.shape[2] :] = first
-    stacked[first.shape[0] :, :, width - second.shape[2] :] = second
+def _stack(parts: Sequence[Tensor], width: int) -> Tensor:
+    rows, heads, depth = sum(len(part) for part in parts), parts[0].shape[1], parts[0].shape[3]
+    stacked = parts[0].new_zeros((rows, heads, width, depth))
+    done = 0
+    for part in parts:
+        stacked[done : done + len(part), :, width - part.shape[2] :] = part
+        done += len(part)
     return stacked

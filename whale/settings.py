@@ -14,6 +14,8 @@ class EngineSettings(BaseModel):
     """Sequences generated at once."""
     refill: float = Field(ge=0, le=1)
     """New sequences enter when the batch has fallen to this share: 0 = whole waves, near 1 = continuously."""
+    columns: int = Field(gt=0)
+    """Columns of keys and values that the sequences under way may come to need: what bounds memory."""
     in_flight: int = Field(gt=0)
     """Episodes alive at once."""
     device: str

@@ -9,7 +9,7 @@ of its size (0 = whole waves, near 1 = continuous refill).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from whale.prefix_attention import NAME, Prefix, Shared
 from whale.sampling import draw, stream
 from whale.starts import Ids, choose_starts
 
+PREFILL = 4096
+"""Tokens of prompts, padding included, that go through the model at once."""
 STARTS = 16
 """Starts kept for later prompts; the one that was not needed for longest goes first."""
 DEAD_SHARE = 0.25
@@ -60,11 +62,13 @@ class TransformersEngine:
         *,
         batch: int = 64,
         refill: float = 0.5,
+        columns: int = 40_000,
         device: str = "auto",
     ) -> None:
         """Load tokenizer and model from ``directory``; weights stay unusable until ``use`` names them.
 
         ``batch``: samples under way at once; the rows computed are fewer as long as samples agree.
+        ``columns``: columns of keys and values that these samples may come to need, starts not counted.
         """
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -76,6 +80,9 @@ class TransformersEngine:
         self.sampling = sampling
         self.batch = batch
         self.refill = refill
+        self.columns = columns
+        self._entry = batch * refill
+        """New samples enter when no more than these are left."""
         self.weights_id: str | None = None
         self._decoder, self._head = self.model.get_decoder(), self.model.get_output_embeddings()
         self._plain_head = self.device.type == "cpu" and self._head.bias is None
@@ -130,7 +137,7 @@ class TransformersEngine:
     def poll(self) -> list[Completion]:
         """See ``Engine.poll``."""
         while self._waiting or self._active:
-            if self._waiting and self._active <= min(self.refill * self.batch, self.batch - 1):
+            if self._waiting and self._active <= min(self._entry, self.batch - 1):
                 self._admit()
             finished = self._step()
             if finished:
@@ -138,21 +145,38 @@ class TransformersEngine:
         return []
 
     def _admit(self) -> None:
-        """Fill the batch from the queue; equal prompts become one row."""
+        """Fill the batch from the queue, as far as its columns allow; equal prompts become one row."""
+        room = min(self.batch - self._active, len(self._waiting))
+        taken = [self._waiting.popleft() for _ in range(room)]
+        starts = choose_starts((request.prompt_ids for request in taken), self._starts)
+        fitting = self._fitting(taken, starts)
+        self._waiting.extendleft(reversed(taken[fitting:]))
+        full = self.batch if fitting == len(taken) else self._active + fitting
+        self._entry = self.refill * full
         group: dict[Ids, list[_Sample]] = {}
-        for _ in range(min(self.batch - self._active, len(self._waiting))):
-            request = self._waiting.popleft()
+        for request in taken[:fitting]:
             sample = _Sample(request, stream(request.seed, request.max_tokens))
             group.setdefault(request.prompt_ids, []).append(sample)
-        starts = choose_starts(group, self._starts)
-        self._keep(starts.values())
-        rows, logits = self._prefill([(starts[prompt], prompt) for prompt in group])
+        if not group:
+            return
+        self._keep([starts[prompt] for prompt in group])
         self._compact()
-        if self._rows is None or self._logits is None:
-            self._rows, self._logits = rows, logits
-        else:
-            self._rows, self._logits = self._rows.merge(rows), torch.cat([self._logits, logits])
+        parts = [(self._rows, self._logits)] if self._rows is not None and self._logits is not None else []
+        parts += [self._prefill(piece) for piece in _pieces([(starts[prompt], prompt) for prompt in group])]
+        self._rows = Rows.join([rows for rows, _ in parts])
+        self._logits = torch.cat([logits for _, logits in parts])
         self._paths += [_Path(starts[prompt], (), samples) for prompt, samples in group.items()]
+
+    def _fitting(self, taken: Sequence[Request], starts: Mapping[Ids, Ids]) -> int:
+        """How many of the requests, in order, have columns left; one always fits an empty batch."""
+        room = self.columns - sum(
+            _columns(sample.request, path.start) for path in self._paths if path for sample in path.samples
+        )
+        for index, request in enumerate(taken):
+            room -= _columns(request, starts[request.prompt_ids])
+            if room < 0 and (index or self._active):
+                return index
+        return len(taken)
 
     def _keep(self, wanted: Collection[Ids]) -> None:
         """Compute the starts that are wanted and missing; forget those that nobody has needed for longest."""
@@ -284,6 +308,26 @@ class TransformersEngine:
             weights_id=self.weights_id,
             prompt_tokens=len(request.prompt_ids),
         )
+
+
+def _columns(request: Request, start: Ids) -> int:
+    """Columns of keys and values that a sample may come to need beside its start."""
+    return len(request.prompt_ids) - len(start) + request.max_tokens
+
+
+def _pieces(prompts: Sequence[tuple[Ids, Ids]]) -> Iterator[list[tuple[Ids, Ids]]]:
+    """(start, prompt) in their order, cut where more than ``PREFILL`` tokens, padding included, stand together."""
+    piece: list[tuple[Ids, Ids]] = []
+    width = 0
+    for start, prompt in prompts:
+        rest = len(prompt) - len(start)
+        if piece and max(width, rest) * (len(piece) + 1) > PREFILL:
+            yield piece
+            piece, width = [], 0
+        piece.append((start, prompt))
+        width = max(width, rest)
+    if piece:
+        yield piece
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
