@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from envs.cache import cache_dir
-from envs.math_env.env import MathEnvironment
+from envs.math_env.env import MathEnvironment, MathSettings
 from whale.hosting import HarnessHost
 from whale.models import ModelSource
 
@@ -77,6 +77,8 @@ def math_env() -> Iterator[MathEnvironment]:
     """The maths environment of the ``smoke`` profile."""
     from bench.config import load_profile
 
-    env = MathEnvironment(load_profile("smoke", "math").env)
+    settings = load_profile("smoke", "math").env
+    assert isinstance(settings, MathSettings)
+    env = MathEnvironment(settings)
     yield env
     env.close()

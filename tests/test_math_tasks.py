@@ -9,7 +9,8 @@ import pytest
 from bench.config import load_profile, profile_names
 from envs.base import SPLITS, InputError, Split, Task, Verdict
 from envs.math_env.env import MathEnvironment, MathSettings
-from envs.math_env.tasks import Family, Sizes, build
+from envs.math_env.tasks import Family, build
+from envs.settings import Sizes
 
 SUMS = Family(
     name="sums",
@@ -33,6 +34,7 @@ def resized(**sizes: int) -> Sizes:
 @pytest.mark.parametrize("name", profile_names())
 def test_the_data_of_every_profile(name: str) -> None:
     settings = load_profile(name, "math").env
+    assert isinstance(settings, MathSettings)
     tasks = build(settings.families, settings.sizes, settings.data_seed)
     questions = [task.question for split in SPLITS for task in tasks[split]]
     assert len(set(questions)) == len(questions), "a question stands in two splits"
