@@ -168,7 +168,7 @@ def test_a_sample_does_not_depend_on_its_neighbours(
 def test_few_columns_and_short_prefills_change_nothing(
     random_model: ModelSource, plain: Any, monkeypatch: pytest.MonkeyPatch, columns: int, refill: float
 ) -> None:
-    monkeypatch.setattr("whale.transformers_engine.PREFILL", 70)
+    monkeypatch.setattr("whale.batch.PREFILL", 70)
     engine = load(random_model, Sampling(), batch=64, refill=refill, columns=columns)
     requests = requests_of(engine, TALKS["everything"])
     most, step = 0, engine._step

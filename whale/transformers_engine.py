@@ -9,16 +9,15 @@ of its size (0 = whole waves, near 1 = continuous refill).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from whale.batch import Branch, Sample, fitting_count, pieces
 from whale.contract import Message
 from whale.engine import Completion, EngineError, Request, Sampling
 from whale.kv import Rows
@@ -26,30 +25,10 @@ from whale.prefix_attention import NAME, Prefix, Shared
 from whale.sampling import draw, stream
 from whale.starts import Ids, choose_starts
 
-PREFILL = 4096
-"""Tokens of prompts, padding included, that go through the model at once."""
 STARTS = 16
 """Starts kept for later prompts; the one that was not needed for longest goes first."""
 DEAD_SHARE = 0.25
 """Finished rows stay in the batch until they are this share of it: removing them copies every cache."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """A completion in the making, and the random numbers that are its own."""
-
-    request: Request
-    uniform: np.ndarray
-
-
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """A row of the batch: what has been drawn so far, and the samples that have drawn just that."""
-
-    start: Ids
-    """The start of its prompt that is kept apart."""
-    ids: Ids
-    samples: list[_Sample]
 
 
 class TransformersEngine:
@@ -90,7 +69,7 @@ class TransformersEngine:
         self._stop = _stop_ids(self.model, self.tokenizer)
         self._limit = int(self.model.config.max_position_embeddings)
         self._waiting: deque[Request] = deque()
-        self._paths: list[_Path | None] = []
+        self._paths: list[Branch | None] = []
         self._rows: Rows | None = None
         self._logits: Tensor | None = None
         self._starts: dict[Ids, Prefix] = {}
@@ -149,34 +128,23 @@ class TransformersEngine:
         room = min(self.batch - self._active, len(self._waiting))
         taken = [self._waiting.popleft() for _ in range(room)]
         starts = choose_starts((request.prompt_ids for request in taken), self._starts)
-        fitting = self._fitting(taken, starts)
+        fitting = fitting_count(taken, starts, self._paths, self.columns)
         self._waiting.extendleft(reversed(taken[fitting:]))
         full = self.batch if fitting == len(taken) else self._active + fitting
         self._entry = self.refill * full
-        group: dict[Ids, list[_Sample]] = {}
+        group: dict[Ids, list[Sample]] = {}
         for request in taken[:fitting]:
-            sample = _Sample(request, stream(request.seed, request.max_tokens))
+            sample = Sample(request, stream(request.seed, request.max_tokens))
             group.setdefault(request.prompt_ids, []).append(sample)
         if not group:
             return
         self._keep([starts[prompt] for prompt in group])
         self._compact()
         parts = [(self._rows, self._logits)] if self._rows is not None and self._logits is not None else []
-        parts += [self._prefill(piece) for piece in _pieces([(starts[prompt], prompt) for prompt in group])]
+        parts += [self._prefill(piece) for piece in pieces([(starts[prompt], prompt) for prompt in group])]
         self._rows = Rows.join([rows for rows, _ in parts])
         self._logits = torch.cat([logits for _, logits in parts])
-        self._paths += [_Path(starts[prompt], (), samples) for prompt, samples in group.items()]
-
-    def _fitting(self, taken: Sequence[Request], starts: Mapping[Ids, Ids]) -> int:
-        """How many of the requests, in order, have columns left; one always fits an empty batch."""
-        room = self.columns - sum(
-            _columns(sample.request, path.start) for path in self._paths if path for sample in path.samples
-        )
-        for index, request in enumerate(taken):
-            room -= _columns(request, starts[request.prompt_ids])
-            if room < 0 and (index or self._active):
-                return index
-        return len(taken)
+        self._paths += [Branch(starts[prompt], (), samples) for prompt, samples in group.items()]
 
     def _keep(self, wanted: Collection[Ids]) -> None:
         """Compute the starts that are wanted and missing; forget those that nobody has needed for longest."""
@@ -244,18 +212,18 @@ class TransformersEngine:
         assert self._logits is not None
         drawn = self._draw(self._logits)
         finished: list[Completion] = []
-        branches: list[tuple[int, _Path]] = []
+        branches: list[tuple[int, Branch]] = []
         for slot, path in enumerate(self._paths):
             if path is None:
                 continue
-            going: dict[int, list[_Sample]] = {}
+            going: dict[int, list[Sample]] = {}
             for sample in path.samples:
                 token = next(drawn)
                 if token in self._stop or len(path.ids) + 1 == sample.request.max_tokens:
                     finished.append(self._complete(sample.request, (*path.ids, token)))
                 else:
                     going.setdefault(token, []).append(sample)
-            following = [_Path(path.start, (*path.ids, token), samples) for token, samples in going.items()]
+            following = [Branch(path.start, (*path.ids, token), samples) for token, samples in going.items()]
             self._paths[slot] = following[0] if following else None
             branches += [(slot, other) for other in following[1:]]
         self._branch(branches)
@@ -273,7 +241,7 @@ class TransformersEngine:
         place = torch.tensor(owner, device=self.device)
         return iter(draw(logits, place, torch.tensor(uniform, device=self.device), self.sampling).tolist())
 
-    def _branch(self, branches: list[tuple[int, _Path]]) -> None:
+    def _branch(self, branches: list[tuple[int, Branch]]) -> None:
         """Give every path that has split off from the row at a slot a row of its own."""
         free = [slot for slot, path in enumerate(self._paths) if path is None]
         dead = len(free) - len(branches)
@@ -289,7 +257,7 @@ class TransformersEngine:
             for target, (_, path) in zip(targets, branches, strict=True):
                 self._paths[target] = path
 
-    def _rebuild(self, kept: list[int], branches: list[tuple[int, _Path]]) -> None:
+    def _rebuild(self, kept: list[int], branches: list[tuple[int, Branch]]) -> None:
         """Make the batch anew of the rows ``kept`` and of copies for ``branches``."""
         self._paths = [self._paths[slot] for slot in kept] + [path for _, path in branches]
         if not self._paths or self._rows is None:
@@ -308,26 +276,6 @@ class TransformersEngine:
             weights_id=self.weights_id,
             prompt_tokens=len(request.prompt_ids),
         )
-
-
-def _columns(request: Request, start: Ids) -> int:
-    """Columns of keys and values that a sample may come to need beside its start."""
-    return len(request.prompt_ids) - len(start) + request.max_tokens
-
-
-def _pieces(prompts: Sequence[tuple[Ids, Ids]]) -> Iterator[list[tuple[Ids, Ids]]]:
-    """(start, prompt) in their order, cut where more than ``PREFILL`` tokens, padding included, stand together."""
-    piece: list[tuple[Ids, Ids]] = []
-    width = 0
-    for start, prompt in prompts:
-        rest = len(prompt) - len(start)
-        if piece and max(width, rest) * (len(piece) + 1) > PREFILL:
-            yield piece
-            piece, width = [], 0
-        piece.append((start, prompt))
-        width = max(width, rest)
-    if piece:
-        yield piece
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
