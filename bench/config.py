@@ -193,6 +193,8 @@ def _explain(path: Path, error: ValidationError, root: type[BaseModel], above: t
         return f"{path}: unknown key {place}{near(str(first['loc'][-1]), sorted(model.model_fields))}"
     if first["type"] == "missing":
         return f"{path}: {place} is missing; every number of a run must stand in its profile"
+    if first["type"] == "value_error":  # a check of our own, whose message names its values
+        return f"{path}: {place}: {first['ctx']['error']}"
     return f"{path}: {place} = {first['input']!r}: {first['msg']}"
 
 

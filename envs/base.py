@@ -57,6 +57,12 @@ class Task:
         return Task(digest, env, split, question, gold, meta)
 
 
+def digests(tasks: Mapping[Split, Sequence[Task]]) -> dict[str, str]:
+    """A hash of every split's tasks and golds, in their order: 16 hex digits by name of the split."""
+    bodies = {split: json.dumps([(task.id, task.gold) for task in tasks[split]]) for split in SPLITS}
+    return {split: hashlib.sha256(body.encode()).hexdigest()[:16] for split, body in bodies.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """The verdict on one answer."""

@@ -173,6 +173,12 @@ def test_an_unknown_environment_names_the_known_ones(env: str) -> None:
     assert "math, searchqa, chess" in message.split(repr(env))[1]
 
 
+def test_a_check_of_an_environment_names_its_values_and_not_the_whole_table() -> None:
+    message = said("smoke", "searchqa", "env.retriever=http")
+    assert message.endswith("smoke.toml: env: url goes with retriever = 'http' and with no other; "
+                            "got retriever = 'http', url = ''")  # fmt: skip
+
+
 def test_a_profile_that_is_not_for_an_environment(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     path.write_text("[budget]\nsteps = 1", encoding="utf-8")

@@ -5,14 +5,12 @@ What the tool says never tells more than a game would: a wrong move and a finish
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from statistics import fmean
 from typing import ClassVar
 
-from envs.base import SPLITS, InputError, Score, Split, Task, Verdict
+from envs.base import SPLITS, InputError, Score, Split, Task, Verdict, digests
 from envs.chess_env.game import Game, Rule, random_accuracy
 from envs.chess_env.puzzles import Puzzle, data_hash, load
 from envs.chess_env.reading import read_move
@@ -119,17 +117,11 @@ class ChessEnvironment:
 
     def describe(self) -> Mapping[str, object]:
         """See ``envs.base.Environment.describe``."""
-        digest = {
-            split: hashlib.sha256(
-                json.dumps([(task.id, task.gold) for task in self._tasks[split]]).encode()
-            ).hexdigest()[:16]
-            for split in SPLITS
-        }
         return {
             "env": self.name,
             "verifier": self.settings.verifier,
             "san": self.settings.san,
-            "tasks": digest,
+            "tasks": digests(self._tasks),
             "data": self._data,
             "chess": version("chess"),
         }

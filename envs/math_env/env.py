@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Literal
 
-from envs.base import SPLITS, InputError, Score, Split, Task, Verdict
+from envs.base import SPLITS, InputError, Score, Split, Task, Verdict, digests
 from envs.jail.python_tool import PythonTool
 from envs.math_env.canonical import canonical
 from envs.math_env.robust import RobustVerifier
@@ -86,16 +84,10 @@ class MathEnvironment:
 
     def describe(self) -> Mapping[str, object]:
         """See ``envs.base.Environment.describe``."""
-        digest = {
-            split: hashlib.sha256(
-                json.dumps([(task.id, task.gold) for task in self._tasks[split]]).encode()
-            ).hexdigest()[:16]
-            for split in SPLITS
-        }
         return {
             "env": self.name,
             "verifier": self.settings.verifier,
-            "tasks": digest,
+            "tasks": digests(self._tasks),
             "reasoning-gym": version("reasoning-gym"),
         }
 

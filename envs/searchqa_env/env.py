@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from envs.base import SPLITS, InputError, Score, Split, Task, Verdict
+from envs.base import SPLITS, InputError, Score, Split, Task, Verdict, digests
 from envs.searchqa_env.canonical import canonical
 from envs.searchqa_env.corpus import WORDS, Passage, corpus
 from envs.searchqa_env.dense import DenseRetriever
@@ -132,16 +130,10 @@ class SearchQAEnvironment:
 
     def describe(self) -> Mapping[str, object]:
         """See ``envs.base.Environment.describe``."""
-        digest = {
-            split: hashlib.sha256(
-                json.dumps([(task.id, task.gold) for task in self._tasks[split]]).encode()
-            ).hexdigest()[:16]
-            for split in SPLITS
-        }
         return {
             "env": self.name,
             "verifier": self.settings.verifier,
-            "tasks": digest,
+            "tasks": digests(self._tasks),
             PACKAGE: version(PACKAGE),
             "passage_words": self.settings.passage_words,
             **self.retriever.describe(),
