@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict, Field
+
+from envs.base import SPLITS, InputError
 
 
 class Sizes(BaseModel):
@@ -26,3 +30,18 @@ class EnvSettings(BaseModel):
     data_seed: int
     """Seed of the choice of tasks; the same for all run seeds, so all runs share their questions."""
     sizes: Sizes
+
+
+def check_shares(what: str, names: Sequence[str], sizes: Sizes, shares: int) -> None:
+    """Raise ``InputError`` unless there are ``names``, all different, and every size can be cut into ``shares``.
+
+    ``what``: what the parts are called in the profile, such as ``families``.
+    """
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"[[env.{what}]] needs one entry or more, each with its own name; got {list(names)}")
+    for split in SPLITS:
+        size = getattr(sizes, split)
+        if size % shares:
+            raise InputError(
+                f"[env.sizes] {split} = {size} is not a multiple of the {shares} shares of the {what}"
+            )

@@ -122,7 +122,7 @@ def test_refusals() -> None:
         InputError, match=r"band 'easy' has too few puzzles: \d+ of 2000 for split 'weight'; widen"
     ):
         picked(sizes=resized(weight=4000))
-    with pytest.raises(InputError, match="search = 7 is not a multiple of the 2 bands"):
+    with pytest.raises(InputError, match="search = 7 is not a multiple of the 2 shares of the bands"):
         picked(sizes=resized(search=7))
     for bands in ([], [EASY, EASY]):
         with pytest.raises(InputError, match="each with its own name"):

@@ -109,7 +109,9 @@ def test_an_option_that_the_generator_refuses(
 
 
 def test_a_size_that_families_cannot_share() -> None:
-    assert "search = 7 is not a multiple of the 2 families" in refusal(SUMS, LINES, sizes=resized(search=7))
+    assert "search = 7 is not a multiple of the 2 shares of the families" in refusal(
+        SUMS, LINES, sizes=resized(search=7)
+    )
 
 
 @pytest.mark.parametrize("families", [(), (SUMS, SUMS)])

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from envs.base import SPLITS, InputError, Split, Task
 from envs.chess_env.puzzles import Puzzle
 from envs.chess_env.render import Style, position_text
-from envs.settings import Sizes
+from envs.settings import Sizes, check_shares
 
 MAX_PLIES = 9
 """Longest line in use, as published; the data holds some longer ones."""
@@ -76,14 +76,7 @@ def pick(
     Raises ``InputError`` for bands without names of their own, a size they cannot share, or a band with too
     few puzzles.
     """
-    names = [band.name for band in bands]
-    if not names or len(set(names)) < len(names):
-        raise InputError(f"[[env.bands]] needs one band or more, each with its own name; got {names}")
-    for split in SPLITS:
-        if getattr(sizes, split) % len(bands):
-            raise InputError(
-                f"[env.sizes] {split} = {getattr(sizes, split)} is not a multiple of the {len(bands)} bands"
-            )
+    check_shares("bands", [band.name for band in bands], sizes, len(bands))
     mixed = sorted(puzzles, key=lambda puzzle: (_hash("order", seed, puzzle.position), puzzle.id))
     taken = set(RESERVED)
     columns = [_fill(band, mixed, sizes, len(bands), taken) for band in bands]

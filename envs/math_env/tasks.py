@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from envs.base import SPLITS, InputError, Split, Task
-from envs.settings import Sizes
+from envs.settings import Sizes, check_shares
 
 RESERVED = frozenset({"State the final answer to the following arithmetic problem: 2 + 2 ="})
 """Questions that a starting harness quotes as its example; they are in no split."""
@@ -37,14 +37,7 @@ class Family(BaseModel):
 
 def build(families: list[Family], sizes: Sizes, seed: int) -> dict[Split, list[Task]]:
     """All tasks by split, families alternating. Raises ``InputError`` for a bad family or size."""
-    names = [family.name for family in families]
-    if not names or len(set(names)) < len(names):
-        raise InputError(f"[[env.families]] needs one family or more, each with its own name; got {names}")
-    for split in SPLITS:
-        if getattr(sizes, split) % len(families):
-            raise InputError(
-                f"[env.sizes] {split} = {getattr(sizes, split)} is not a multiple of the {len(families)} families"
-            )
+    check_shares("families", [family.name for family in families], sizes, len(families))
     taken = set(RESERVED)
     per_family = {family.name: _fill(family, sizes, len(families), seed, taken) for family in families}
     return {

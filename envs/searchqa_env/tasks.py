@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from envs.base import SPLITS, InputError, Split, Task
 from envs.searchqa_env.facts import facts
 from envs.searchqa_env.questions import Hops, Question, one_hop, two_hop
-from envs.settings import Sizes
+from envs.settings import Sizes, check_shares
 
 SHARES: Mapping[Split, float] = {"weight": 0.5, "search": 0.12, "select": 0.13, "test": 0.25}
 """Part of the countries that each split gets."""
@@ -45,16 +45,13 @@ def questions(hops: Hops) -> tuple[Question, ...]:
 
 def build(families: Sequence[Family], sizes: Sizes, seed: int) -> dict[Split, list[Task]]:
     """All tasks by split. Raises ``InputError`` for a bad family, a bad size, or splits that overlap."""
-    _check(families)
     turns = [family for family in families for _ in range(family.share)]
+    check_shares("families", [family.name for family in families], sizes, len(turns))
+    _check(families)
     owner = countries(seed)
     tasks: dict[Split, list[Task]] = {}
     for split in SPLITS:
         size = getattr(sizes, split)
-        if size % len(turns):
-            raise InputError(
-                f"[env.sizes] {split} = {size} is not a multiple of the {len(turns)} shares of the families"
-            )
         taken: set[str] = set()
         rows = {
             family.name: iter(_fill(family, split, size // len(turns) * family.share, owner, seed, taken))
@@ -110,9 +107,6 @@ def _country_key(task: Task) -> str:
 
 
 def _check(families: Sequence[Family]) -> None:
-    names = [family.name for family in families]
-    if not names or len(set(names)) < len(names):
-        raise InputError(f"[[env.families]] needs one family or more, each with its own name; got {names}")
     for family in families:
         known = {question.relation for question in questions(family.hops)}
         if unknown := sorted(set(family.relations) - known):
