@@ -27,6 +27,7 @@ from bench.progress import Progress
 from bench.result_file import load, load_all
 from envs.base import InputError
 from envs.table import ENVIRONMENTS
+from whale.harnesses import starting
 from whale.lab import prune
 from whale.schedule import Method
 from whale.search import SearchError
@@ -83,6 +84,7 @@ def plan(
 ) -> None:
     """Show what a run would cost, before anything runs."""
     settings = load_profile(profile, env, set_ or [])
+    starting(settings.harness.start)
     table = Table(title=f"rollouts a seed, profile {settings.name}")
     for name in ("method", "schedule", "charged", "computed, evaluations included"):
         table.add_column(name, justify="left" if name in ("method", "schedule") else "right")

@@ -157,6 +157,12 @@ def test_plan_shows_every_method_and_its_charge(said: Said, profile: str) -> Non
     assert "proposer calls: 0 (offline), cost: $0" in out
 
 
+def test_plan_refuses_a_starting_harness_that_is_not_there(said: Said) -> None:
+    code, _, err = said("plan", "math", "--set", "harness.start=nofile.py")
+    assert code == 2
+    assert "no starting harness 'nofile.py'; known: " in err
+
+
 LAZY = """
 import sys
 from bench.cli import main
