@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,6 +19,10 @@ class Sizes(BaseModel):
     search: int = Field(gt=0)
     select: int = Field(gt=0)
     test: int = Field(gt=0)
+
+
+DataSource = Literal["embedded", "hub"]
+"""Where tasks come from: what comes with the packages and the project, or pinned sets of the hub."""
 
 
 class EnvSettings(BaseModel):

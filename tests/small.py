@@ -108,6 +108,9 @@ class Counted:
         self.submitted += 1
         self.engine.submit(request)
 
+    def forget(self) -> None:
+        """See ``Engine.forget``; nothing is kept."""
+
     def poll(self) -> list[Completion]:
         return self.engine.poll()
 

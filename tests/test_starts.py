@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whale.starts import WORTH, choose_starts, common
+from whale.starts import choose_starts, common
 
 PROMPTS = st.lists(
     st.lists(st.integers(0, 2), min_size=1, max_size=6).map(lambda row: tuple(row) * 8), max_size=12
@@ -14,24 +16,36 @@ EXAMPLES = tuple(range(100, 400))
 """A long start, as of worked examples."""
 
 
-@given(PROMPTS, PROMPTS)
-def test_a_start_is_shorter_than_its_prompt_and_shared_or_known(
-    prompts: list[tuple[int, ...]], known: list[tuple[int, ...]]
+@given(PROMPTS, PROMPTS, st.integers(1, 2))
+def test_starts_are_beginnings_of_their_prompt_and_of_each_other(
+    prompts: list[tuple[int, ...]], known: list[tuple[int, ...]], samples: int
 ) -> None:
-    chosen = choose_starts(prompts, known)
+    chosen = choose_starts(dict.fromkeys(prompts, samples), known)
     assert set(chosen) == set(prompts)
-    for prompt, start in chosen.items():
-        assert len(start) < len(prompt)
-        assert prompt[: len(start)] == start
-        if start:
-            others = sum(other == start for other in chosen.values())
-            assert len(start) * (others - (start not in known)) >= WORTH
+    for prompt, chain in chosen.items():
+        for shorter, longer in pairwise([*chain, prompt]):
+            assert 0 < len(shorter) < len(longer)
+            assert longer[: len(shorter)] == shorter
+        base = max(
+            (one for one in known if prompt[: len(one)] == one and len(one) < len(prompt)),
+            key=len,
+            default=(),
+        )
+        assert not base or chain[0] == base
+
+
+def last(
+    prompts: list[tuple[int, ...]], known: list[tuple[int, ...]] | None = None
+) -> dict[tuple[int, ...], tuple[int, ...]]:
+    """What each prompt's rows read; one sample a prompt."""
+    chosen = choose_starts(dict.fromkeys(prompts, 1), known or [])
+    return {prompt: chain[-1] if chain else () for prompt, chain in chosen.items()}
 
 
 def test_a_few_odd_prompts_do_not_spoil_the_start_of_the_rest() -> None:
     many = [(*EXAMPLES, number, 1) for number in range(20)]
     odd = [(100, 101, 7, 7), (8,)]
-    chosen = choose_starts([odd[0], *many, odd[1]])
+    chosen = last([odd[0], *many, odd[1]])
     assert {chosen[prompt] for prompt in many} == {EXAMPLES}
     assert chosen[odd[0]] == chosen[odd[1]] == ()
 
@@ -39,17 +53,26 @@ def test_a_few_odd_prompts_do_not_spoil_the_start_of_the_rest() -> None:
 def test_two_harnesses_have_a_start_each() -> None:
     one = [(*EXAMPLES, number, 1) for number in range(9)]
     two = [(*EXAMPLES[:50], 5, *EXAMPLES, number) for number in range(9)]
-    chosen = choose_starts(one + two)
+    chosen = last(one + two)
     assert {chosen[prompt] for prompt in one} == {EXAMPLES}
     assert {chosen[prompt] for prompt in two} == {(*EXAMPLES[:50], 5, *EXAMPLES)}
 
 
 def test_a_known_start_serves_even_a_single_prompt() -> None:
     prompt = (*EXAMPLES, 1, 2)
-    assert choose_starts([prompt]) == {prompt: ()}
-    assert choose_starts([prompt], [EXAMPLES]) == {prompt: EXAMPLES}
-    assert choose_starts([EXAMPLES], [EXAMPLES]) == {EXAMPLES: ()}
-    assert choose_starts([]) == {}
+    assert last([prompt]) == {prompt: ()}
+    assert last([prompt], [EXAMPLES]) == {prompt: EXAMPLES}
+    assert last([EXAMPLES], [EXAMPLES]) == {EXAMPLES: ()}
+    assert last([]) == {}
+
+
+def test_the_long_prompt_of_several_samples_is_a_start_itself() -> None:
+    prompts = [(*EXAMPLES, number, *EXAMPLES) for number in range(3)]
+    chosen = choose_starts({prompts[0]: 8, prompts[1]: 8, prompts[2]: 1})
+    assert chosen[prompts[0]] == (EXAMPLES, prompts[0][:-1])
+    assert chosen[prompts[2]] == (EXAMPLES,)
+    turn = (*prompts[0], 5, 6)
+    assert last([turn], [EXAMPLES, prompts[0][:-1]]) == {turn: prompts[0][:-1]}
 
 
 def test_common_leaves_a_token_of_both() -> None:

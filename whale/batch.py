@@ -38,11 +38,17 @@ class Branch:
 def fitting_count(
     taken: Sequence[Request], starts: Mapping[Ids, Ids], held: Sequence[Branch | None], columns: int
 ) -> int:
-    """How many of the requests, in order, have columns left beside what is held; one always fits an empty batch."""
+    """How many of the requests, in order, have columns left beside what is held; one always fits an empty batch.
+
+    A start is counted once, however many read it.
+    """
     under_way = [(branch.start, sample.request) for branch in held if branch for sample in branch.samples]
-    room = columns - sum(columns_of(request, start) for start, request in under_way)
+    counted = {start for start, _ in under_way}
+    room = columns - sum(map(len, counted)) - sum(columns_of(request, start) for start, request in under_way)
     for index, request in enumerate(taken):
-        room -= columns_of(request, starts[request.prompt_ids])
+        start = starts[request.prompt_ids]
+        room -= columns_of(request, start) + (0 if start in counted else len(start))
+        counted.add(start)
         if room < 0 and (index or under_way):
             return index
     return len(taken)

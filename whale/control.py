@@ -41,6 +41,9 @@ class NoiseEngine:
         """Queue a request."""
         self._waiting.append(request)
 
+    def forget(self) -> None:
+        """See ``Engine.forget``; nothing is kept."""
+
     def poll(self) -> list[Completion]:
         """Answer everything queued."""
         done = [self._complete(request) for request in self._waiting]

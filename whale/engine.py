@@ -81,6 +81,10 @@ class Engine(Protocol):
         """Work until at least one request is finished; an empty list means that none is left."""
         ...
 
+    def forget(self) -> None:
+        """Drop what is kept for later prompts, so that what follows does not depend on what came before."""
+        ...
+
 
 def seed_of(*parts: object) -> int:
     """A 64-bit seed from anything printable: the same parts give the same seed, on every machine."""

@@ -48,6 +48,11 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self.values.copy_(other.values[:, :, cut:].index_select(0, index))
         self.is_initialized = True
 
+    def empty(self) -> None:
+        """Give the memory back."""
+        self.room_keys, self.room_values = None, None
+        self.keys, self.values = self.keys[:0].clone(), self.values[:0].clone()
+
     def copy(self, sources: Tensor, targets: Tensor) -> None:
         """Overwrite the rows ``targets`` with the rows ``sources``."""
         self.keys[targets] = self.keys[sources]
@@ -89,12 +94,16 @@ class Rows:
         return int(layer.keys.shape[2]) if layer.is_initialized else 0
 
     def select(self, index: Tensor) -> Rows:
-        """The rows at ``index`` (repeats allowed), with columns that are padding in all of them cut off."""
+        """The rows at ``index`` (repeats allowed), with columns that are padding in all of them cut off.
+
+        These rows are empty afterwards: layer by layer, so that memory never holds both.
+        """
         pad = self.pad[index]
         cut = int(pad.min())
         chosen = Rows(len(self.layers), pad - cut)
         for old, new in zip(self.layers, chosen.layers, strict=True):
             new.take(old, cut, index)
+            old.empty()
         return chosen
 
     def copy(self, sources: Tensor, targets: Tensor) -> None:
@@ -105,7 +114,7 @@ class Rows:
 
     @staticmethod
     def join(parts: Sequence[Rows]) -> Rows:
-        """The rows of all parts one after the other, aligned at the right end."""
+        """The rows of all parts one after the other, aligned at the right end; the parts are empty afterwards."""
         if len(parts) == 1:
             return parts[0]
         width = max(rows.columns for rows in parts)
@@ -115,6 +124,8 @@ class Rows:
             old = [rows.layers[at] for rows in parts]
             keys, values = [layer.keys for layer in old], [layer.values for layer in old]
             new.put(_stack(keys, width), _stack(values, width))
+            for layer in old:
+                layer.empty()
         return joined
 
     def mask(self, queries: int) -> Tensor:

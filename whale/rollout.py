@@ -109,6 +109,7 @@ class _Block:
         weights = runner.engine.weights_id
         assert weights is not None, "the engine holds no weights"
         self.weights_id = weights
+        runner.engine.forget()  # a resumed run must compute what an uninterrupted one computed
 
     def run(self) -> list[Rollout]:
         try:

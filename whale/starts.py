@@ -1,4 +1,4 @@
-"""Which starts of prompts are worth computing once (system text, worked examples).
+"""Which starts of prompts are worth computing once: system text, worked examples, earlier turns, whole prompts.
 
 Token ids only: the engine computes the starts, keeps them, and lets many rows read one.
 """
@@ -6,30 +6,61 @@ Token ids only: the engine computes the starts, keeps them, and lets many rows r
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 WORTH = 64
 """Columns that a start must save, over all prompts that have it, to be kept apart."""
+LONG = 128
+"""Columns from which the whole prompt of several samples is a start: its columns are read once for all of them."""
 
 Ids = tuple[int, ...]
 """Token ids."""
+Chain = tuple[Ids, ...]
+"""Starts of one prompt, each the beginning of the next; the last is what its rows read."""
 
 
-def choose_starts(prompts: Iterable[Ids], known: Iterable[Ids] = ()) -> dict[Ids, Ids]:
-    """For every prompt the start it shares with others; empty where none is worth it.
+def choose_starts(prompts: Mapping[Ids, int], known: Iterable[Ids] = ()) -> dict[Ids, Chain]:
+    """For every prompt (with its number of samples) the starts it shares; empty where none is worth it.
 
-    Greedy: the start that saves most columns comes first. One that is ``known`` (computed before) saves them for
-    all its prompts, a new one for all but one. A start is always shorter than its prompts.
+    First the longest start that is ``known`` (computed before). Then, greedily, what prompts have in common
+    beyond that, the start that saves most columns first. Last, most of the prompt itself when it is long and has
+    several samples. A start is always shorter than its prompts.
     """
-    left = sorted(set(prompts))
-    starts = set(known)
+    held = set(known)
+    groups: dict[Ids, list[Ids]] = {}
+    for prompt in sorted(prompts):
+        groups.setdefault(longest(prompt, held), []).append(prompt)
+    chains: dict[Ids, Chain] = {}
+    for base, having in groups.items():
+        for prompt, start in _shared(having, len(base)).items():
+            chain = [one for one in (base, start) if one]
+            most = prompt[:-1]
+            if prompts[prompt] > 1 and len(most) - max(map(len, chain), default=0) >= LONG:
+                chain.append(most)
+            chains[prompt] = tuple(chain)
+    return chains
+
+
+def longest(prompt: Ids, starts: Iterable[Ids]) -> Ids:
+    """The longest of the starts that the prompt begins with and goes on after; empty if there is none."""
+    having = (one for one in starts if len(one) < len(prompt) and prompt[: len(one)] == one)
+    return max(having, key=len, default=())
+
+
+def common(first: Ids, second: Ids) -> int:
+    """How many tokens two prompts begin with alike, at least one of each left over."""
+    most = min(len(first), len(second)) - 1
+    return next((at for at in range(most) if first[at] != second[at]), most)
+
+
+def _shared(left: list[Ids], base: int) -> dict[Ids, Ids]:
+    """What sorted prompts share beyond their first ``base`` columns, the start that saves most first."""
     chosen: dict[Ids, Ids] = dict.fromkeys(left, ())
     while left:
         fresh = {first[: common(first, second)] for first, second in pairwise(left)}
         saved, start = max(
-            [(len(start) * len(_having(left, start)), start) for start in starts]
-            + [(len(start) * (len(_having(left, start)) - 1), start) for start in fresh - starts],
+            (((len(start) - base) * (len(_having(left, start)) - 1), start) for start in fresh),
             default=(0, ()),
         )
         if saved < WORTH:
@@ -38,12 +69,6 @@ def choose_starts(prompts: Iterable[Ids], known: Iterable[Ids] = ()) -> dict[Ids
         chosen |= dict.fromkeys(having, start)
         left = [prompt for prompt in left if prompt not in having]
     return chosen
-
-
-def common(first: Ids, second: Ids) -> int:
-    """How many tokens two prompts begin with alike, at least one of each left over."""
-    most = min(len(first), len(second)) - 1
-    return next((at for at in range(most) if first[at] != second[at]), most)
 
 
 def _having(prompts: Sequence[Ids], start: Ids) -> list[Ids]:

@@ -11,12 +11,13 @@ from statistics import fmean
 from typing import ClassVar
 
 from envs.base import SPLITS, InputError, Score, Split, Task, Verdict, digests
+from envs.chess_env import hub
 from envs.chess_env.game import Game, Rule, random_accuracy
 from envs.chess_env.puzzles import Puzzle, data_hash, load
 from envs.chess_env.reading import read_move
 from envs.chess_env.render import San, Style, move_text, position_text
 from envs.chess_env.tasks import Band, make_task, pick, refuse_overlap
-from envs.settings import EnvSettings
+from envs.settings import DataSource, EnvSettings
 
 ENDED = "No reply: the game is over."
 """Said after a wrong move and after the line's last one alike."""
@@ -32,17 +33,21 @@ class ChessSettings(EnvSettings):
     verifier: Rule
     """``canonical``: the stored line only, the published rule; ``robust``: on the last ply any mate counts."""
     bands: list[Band]
+    source: DataSource = "embedded"
+    """``hub``: the set ``Lichess/chess-puzzles``."""
     san: San
     """SAN beside the legal moves: ``none``, ``plain``, or with ``marks``, which reveal a mate in one."""
     list_moves: bool = True
     """Whether a position's text lists the legal moves."""
     shuffle_moves: bool = True
     """List them in the order of a hash of the position; False is the alphabet's."""
+    draw_board: bool = True
+    """Draw the board below the FEN, as published."""
 
     @property
     def style(self) -> Style:
         """What is shown of a position."""
-        return Style(self.san, self.list_moves, self.shuffle_moves)
+        return Style(self.san, self.list_moves, self.shuffle_moves, self.draw_board)
 
 
 class ChessEpisode:
@@ -83,13 +88,14 @@ class ChessEnvironment:
     Settings: ClassVar[type[ChessSettings]] = ChessSettings
 
     def __init__(self, settings: ChessSettings, puzzles: Sequence[Puzzle] | None = None) -> None:
-        """Pick the tasks of each split and play every gold; ``puzzles``: None is the project's own file.
+        """Pick the tasks of each split and play every gold; ``puzzles``: None is what ``source`` says.
 
         Raises ``InputError`` for data that cannot be used, a band with too few puzzles, a position in two
         splits, or a gold that its own verifier refuses.
         """
         self.settings = settings
-        source = load() if puzzles is None else puzzles
+        self._hub = hub.read() if settings.source == "hub" and puzzles is None else None
+        source = self._hub.puzzles if self._hub else load() if puzzles is None else puzzles
         self._data = data_hash(source)
         picked = pick(source, settings.bands, settings.sizes, settings.data_seed)
         refuse_overlap(picked)
@@ -124,6 +130,7 @@ class ChessEnvironment:
             "tasks": digests(self._tasks),
             "data": self._data,
             "chess": version("chess"),
+            **({"hub": self._hub.manifest(self._tasks)} if self._hub else {}),
         }
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ ever moves a test position into training.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,11 +20,25 @@ from envs.settings import Sizes, check_shares
 
 MAX_PLIES = 9
 """Longest line in use, as published; the data holds some longer ones."""
+MOST_MOVES = 218
+"""No position of chess has more legal moves (a known record)."""
 EXAMPLE = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - -"
 """A position that a starting harness may quote as its example (e1e8 mates); it is in no split."""
 RESERVED = frozenset({EXAMPLE})
 SHARES: Mapping[Split, float] = {"weight": 0.6, "search": 0.1, "select": 0.1, "test": 0.2}
 """What part of all positions belongs to each split."""
+
+
+@functools.cache
+def most_moves(start: str, line: tuple[str, ...]) -> int:
+    """Legal moves at the solver's turn that has most of them; ``line`` in UCI, from the FEN ``start`` on."""
+    board = chess.Board(start)
+    counts = []
+    for ply, move in enumerate(line):
+        if ply % 2 == 0:
+            counts.append(board.legal_moves.count())
+        board.push_uci(move)
+    return max(counts)
 
 
 class Band(BaseModel):
@@ -38,6 +53,8 @@ class Band(BaseModel):
     """Both limits belong to the band."""
     plies: list[int] | int
     """Moves of solver and opponent together, an odd number: a list names them, a number is the most."""
+    max_moves: int = Field(default=MOST_MOVES, gt=0)
+    """Most legal moves that the solver has at any of his turns; few make short prompts and fewer ways to fail."""
 
     @field_validator("plies")
     @classmethod
@@ -50,7 +67,10 @@ class Band(BaseModel):
     def holds(self, puzzle: Puzzle) -> bool:
         """Whether a puzzle belongs to the band."""
         fits = puzzle.plies in self.plies if isinstance(self.plies, list) else puzzle.plies <= self.plies
-        return fits and self.min_rating <= puzzle.rating <= self.max_rating
+        fits = fits and self.min_rating <= puzzle.rating <= self.max_rating
+        return fits and (
+            self.max_moves >= MOST_MOVES or most_moves(puzzle.start, puzzle.line) <= self.max_moves
+        )
 
 
 def _hash(*parts: object) -> int:

@@ -26,8 +26,10 @@ class Box:
 
     @property
     def holds_answer(self) -> bool:
-        """Whether there is something to grade: a closed box that is not blank."""
-        return self.state == "found" and bool(self.content.strip())
+        """Whether there is something to grade: a closed box with something that can be seen in it."""
+        return self.state == "found" and any(
+            char.isprintable() and not char.isspace() for char in self.content
+        )
 
 
 def last_box(text: str) -> Box:

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Literal
 
+from pydantic import model_validator
+
 from envs.base import SPLITS, InputError, Score, Split, Task, Verdict, digests
 from envs.jail.python_tool import PythonTool
+from envs.math_env import hub
 from envs.math_env.canonical import canonical
 from envs.math_env.robust import RobustVerifier
 from envs.math_env.tasks import Family, build
-from envs.settings import EnvSettings
+from envs.settings import DataSource, EnvSettings
 
 
 class MathSettings(EnvSettings):
@@ -20,6 +23,18 @@ class MathSettings(EnvSettings):
     verifier: Literal["canonical", "robust"]
     """``canonical``: exact string in the last box, the published rule; ``robust``: exact mathematical equality."""
     families: list[Family]
+    """Empty with ``source = "hub"``: there the sets are the families."""
+    source: DataSource = "embedded"
+    """``hub``: DAPO-Math-17K, and AIME 2024 and 2025 for test."""
+
+    @model_validator(mode="after")
+    def _families_go_with_embedded(self) -> MathSettings:
+        if self.source == "hub" and self.families:
+            names = [family.name for family in self.families]
+            raise ValueError(
+                f"families go with source = 'embedded'; with source = 'hub' write families = [], got {names}"
+            )
+        return self
 
 
 class _MathEpisode:
@@ -54,7 +69,10 @@ class MathEnvironment:
         Raises ``InputError`` naming the first gold that does not.
         """
         self.settings = settings
-        self._tasks = build(settings.families, settings.sizes, settings.data_seed)
+        self._built = hub.tasks(settings.sizes, settings.data_seed) if settings.source == "hub" else None
+        self._tasks = (
+            self._built.tasks if self._built else build(settings.families, settings.sizes, settings.data_seed)
+        )
         self._robust: RobustVerifier | None = None
         self._python: PythonTool | None = None
         self._check_golds()
@@ -89,6 +107,7 @@ class MathEnvironment:
             "verifier": self.settings.verifier,
             "tasks": digests(self._tasks),
             "reasoning-gym": version("reasoning-gym"),
+            **({"hub": self._built.manifest} if self._built else {}),
         }
 
     def close(self) -> None:

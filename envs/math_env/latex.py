@@ -162,7 +162,7 @@ class _Parser:
             return self._enclosed(token)
         if token[0].isdigit() or token[0] == ".":
             return self._number(token)
-        if token.startswith("\\operatorname"):
+        if token.startswith("\\operatorname") and token.endswith("}"):
             token = "\\" + token[token.index("{") + 1 : -1]
         if (token.isalpha() and token.isascii()) or token[1:] in _GREEK:
             return self._name(token)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from envs.math_env.robust_rules import tidy, ungroup
-from envs.math_env.units import split_unit
+from envs.math_env.robust_rules import ungroup
+from envs.math_env.spelling import tidy
+from envs.math_env.units import compound, split_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,11 @@ _MATRIX = re.compile(r"\\begin ?\{([pb]?matrix|array)\}(?:\{[lcr|]*\})?(.*)\\end
 _BUILDER = re.compile(
     r"\\\{ ?[A-Za-z](?: ?\\in ?\\mathbb ?\{?R\}?)? ?(?:\||:|\\mid|\\vert) ?(?P<rule>.+)\\\}"
 )
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,0\d+")
+"""``0,05`` is no list; what it is depends on the country, so it only equals itself."""
+_JOINS = (
+    ("or", {" or "}), ("or", {"\\cup"}), ("and", {"\\cap"}), ("minus", {"\\setminus", "\\backslash"}),
+)  # fmt: skip
 _FRENCH = re.compile(r"([\[\]])([^\[\]]+)([\[\]])")
 
 
@@ -78,14 +84,18 @@ def _read(text: str, *, inside: bool = False) -> Reading:
     text = text.strip()
     if text.startswith("{") and _matching(text) == len(text) - 1:
         return _read(text[1:-1], inside=inside)
-    for how, separators in (("or", {" or "}), ("or", {"\\cup"}), ("minus", {"\\setminus", "\\backslash"})):
+    for how, separators in _JOINS:
         parts, _ = _split(text, separators)
         if len(parts) > 1:
             return _joined(how, [_read(part) for part in parts], words=separators == {" or "})
+    if quantity := compound(text):
+        return Group("(", ")", tuple(Leaf(value, unit) for value, unit in quantity))
     parts, _ = _split(text, {" and "})
     if len(parts) > 1:
         return _joined("and", [_read(part) for part in parts if part.strip(" ,")], words=True)
     ungrouped = _ungrouped(text, inside)
+    if not inside and _DECIMAL_COMMA.fullmatch(ungrouped):
+        return Leaf(text)
     parts, _ = _split(ungrouped, {",", ";"})
     parts = [part for part in parts if part.strip()]
     if len(parts) > 1:

@@ -5,6 +5,8 @@ Only regions of one variable are solved; it knows nothing of lists, units or wor
 
 from __future__ import annotations
 
+import re
+
 import sympy
 from sympy.solvers.inequalities import solve_univariate_inequality
 
@@ -24,8 +26,11 @@ def is_region(reading: Reading) -> bool:
 
 
 def _set_name(text: str) -> sympy.Set | None:
-    if text.lower() in ("all real numbers", "all reals", "real numbers"):
+    words = re.sub(r"\\text ?\{([^{}]*)\}", r"\1", text).lower().strip()
+    if words in ("all real numbers", "all reals", "real numbers"):
         return sympy.S.Reals
+    if words in ("empty set", "the empty set"):
+        return sympy.S.EmptySet
     return _SETS.get(text.replace(" ", ""))
 
 
@@ -47,6 +52,9 @@ def _region(reading: Reading) -> tuple[str, sympy.Set] | None:
         named = _set_name(reading.text)
         return None if named is None else ("", named)
     if isinstance(reading, Group):
+        intervals = [item for item in reading.items if isinstance(item, Group) and item.open in ("(", "[")]
+        if len(intervals) > 1 and len(intervals) == len(reading.items) and not reading.open:
+            return _region(Join("or", reading.items))
         interval = _interval(reading)
         return None if interval is None else ("", interval)
     parts = [_region(part) for part in reading.parts]

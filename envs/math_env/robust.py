@@ -10,8 +10,11 @@ from envs.math_env.answer import last_box, unanswered
 from envs.math_env.robust_rules import plain_number, same_plain
 from envs.worker import Worker, WorkerError
 
-WALL_FACTOR = 10.0
-"""Wall-clock limit in multiples of the processor time limit, for a machine busy with other things."""
+LONGEST = 10_000
+"""Characters; no gold is that long, so a longer answer is wrong and costs nothing."""
+WALL_FACTOR = 75.0
+"""Wall-clock limit in multiples of the processor time limit: a machine busy with other things, or paused, is no
+reason for a verdict."""
 _WARM_UP = (r"\int_0^1 x dx", r"\sqrt{2+\sqrt{3}}")
 """A comparison that loads the slow parts of the algebra before the first call's time counts."""
 
@@ -21,8 +24,11 @@ class RobustVerifier:
 
     - The last box anywhere in the text is the answer; nothing outside it is looked at. The first
       argument is the gold: the sides are not interchangeable (see percent and units).
-    - Equality is exact. A decimal equals a fraction only if it is that number: 0.333 is not 1/3.
-    - Commas: ``1,000`` is a number (groups of three, not led by 0), ``0,1`` and ``(1,234)`` are lists.
+    - Equality is exact. A decimal equals a fraction only if it is that number: 0.333 is not 1/3, but
+      ``0.(3)`` and ``0.\overline{3}`` are; ``0.333...`` names no number. ``1.5e3`` is 1500.
+    - Characters that cannot be seen do not count, Unicode signs and full-width forms mean their LaTeX.
+    - Commas: ``1,000`` is a number (groups of three, not led by 0), ``0,1`` and ``(1,234)`` are lists,
+      ``0,05`` is neither. Groups may also stand apart by spaces, ``'`` or ``_``, never by points.
       A text such as ``100,200`` is a number, but beside an explicit list it is read as one.
     - Lists must match as a whole: without brackets ("1 and 2") or in braces in any order, in round or
       square brackets in order. Braces drop repeats. A list of one is its element.
@@ -38,7 +44,7 @@ class RobustVerifier:
       a gold without one, an undecided comparison, a crash and a time-out are ``verifier_error``.
     """
 
-    def __init__(self, time_limit_s: float = 1.0) -> None:
+    def __init__(self, time_limit_s: float = 0.8) -> None:
         """``time_limit_s``: seconds of processor time that one comparison may take.
 
         Processor time, so that verdicts do not depend on the load of the machine; wall-clock time is
@@ -53,6 +59,8 @@ class RobustVerifier:
         if not box.holds_answer:
             return unanswered(box, truncated=truncated)
         answer = box.content.strip()
+        if len(answer) > LONGEST and answer != gold.strip():
+            return Score.of(Verdict.WRONG, answer[:LONGEST], "longer than any answer")
         try:
             right = self._same(gold.strip(), answer)
         except WorkerError as error:

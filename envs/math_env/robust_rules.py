@@ -1,6 +1,6 @@
-r"""Spelling rules of the robust verifier: tidying LaTeX, reading plain numbers exactly, naming units.
+r"""Number rules of the robust verifier: reading plain numbers exactly, and the policy on percentages.
 
-Strings in, strings and fractions out; nothing here knows algebra, and nothing uses floating point.
+Strings in, fractions out; nothing here knows algebra, and nothing uses floating point.
 """
 
 from __future__ import annotations
@@ -10,94 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-_STYLE = r"(?:text(?:bf|it|rm|normal|sf)?|math(?:bf|it|rm|sf|bb)?|mbox|boldsymbol|bm|operatorname\*?)"
-_WORDS = {
-    "\u2212": "-",
-    "\u2013": "-",
-    "\u00d7": r"\times ",
-    "·": r"\cdot ",
-    "÷": r"\div ",
-    "≤": r"\le ",
-    "≥": r"\ge ",
-    "≠": r"\ne ",
-    "∞": r"\infty ",
-    "π": r"\pi ",
-    "√": r"\sqrt ",
-    "°": r"^\circ ",
-    "±": r"\pm ",
-    "\u222a": r"\cup ",
-    "∈": r"\in ",
-    "\uff05": r"\%",
-}
-_REWRITES: list[tuple[re.Pattern[str], str]] = [
-    (re.compile(pattern), new)
-    for pattern, new in [
-        (r"\\(?:left|right|[bB]igg?[lr]?)(?![A-Za-z])\.?", ""),
-        (r"\\(?:displaystyle|textstyle|limits|nolimits|!)(?![A-Za-z])|\\!", ""),
-        (r"\\[dtc]frac(?![A-Za-z])", r"\\frac"),
-        (r"\\lbrace(?![A-Za-z])", r"\\{"),
-        (r"\\rbrace(?![A-Za-z])", r"\\}"),
-        (r"\\langle(?![A-Za-z])", "("),
-        (r"\\rangle(?![A-Za-z])", ")"),
-        (r"\\[lr]vert(?![A-Za-z])", "|"),
-        (r"\{\s*,\s*\}", ","),
-        (r"(?<=\d)(?:\\[,;: ]|~)(?=\d{3}(?!\d))", ""),
-        (r"\\[,;: ]|~|\\q?quad(?![A-Za-z])|\s", " "),
-        (r"\\(?:leq(?:slant)?|le)(?![A-Za-z])", r"\\le "),
-        (r"\\(?:geq(?:slant)?|ge)(?![A-Za-z])", r"\\ge "),
-        (r"<=", r"\\le "),
-        (r">=", r"\\ge "),
-        (r"\\neq?(?![A-Za-z])|!=", r"\\ne "),
-        (r"\\lt(?![A-Za-z])", "<"),
-        (r"\\gt(?![A-Za-z])", ">"),
-        (r"\\degree(?![A-Za-z])", r"^\\circ "),
-        (r"\\text\s*\{\s*(,?\s*(?:and|or)\s*,?)\s*\}", r" \1 "),
-        (r"(?<![A-Za-z\\])(sqrt|sin|cos|tan|ln|log|pi|infty)(?![A-Za-z])", r"\\\1"),
-        (r"(?<![A-Za-z\\])(?:infinity|oo)(?![A-Za-z])", r"\\infty"),
-        (r" {2,}", " "),
-    ]
-]
-_WRAPPED = re.compile(rf"\\{_STYLE}\s*\{{((?:[^{{}}\\]|\\.)*)\}}")
-_NUMERIC = re.compile(r"[-+]?[\d.,/ ]+(?:\\?%)?")
-_DELIMITERS = (("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"))
-
-
-def tidy(text: str) -> str:
-    r"""One spelling for one meaning: drops delimiters, sizes, styles and spacing; keeps ``\text`` units."""
-    for symbol, word in _WORDS.items():
-        text = text.replace(symbol, word)
-    text = text.strip()
-    for opening, closing in _DELIMITERS:
-        if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening + closing):
-            text = text[len(opening) : -len(closing)]
-    text = _drop_dollars(text)
-    for pattern, new in _REWRITES:
-        text = pattern.sub(new, text)
-    text = _unwrap_styles(text.strip())
-    text = text.removesuffix("\\\\").strip()
-    return text[:-1].rstrip() if text.endswith((".", ",", ";")) and not text.endswith("\\,") else text
-
-
-def _drop_dollars(text: str) -> str:
-    """Paired dollars are math delimiters; a single one before a number is money."""
-    bare = re.findall(r"(?<!\\)\$", text)
-    return text if len(bare) % 2 and text.startswith("$") else re.sub(r"(?<!\\)\$", "", text)
-
-
-def _unwrap_styles(text: str) -> str:
-    """Drop a style around the whole text, and around plain numbers and single letters anywhere."""
-    whole = _WRAPPED.fullmatch(text)
-    if whole and not text.startswith("\\mathbb"):
-        return whole.group(1).strip()
-
-    def inner(match: re.Match[str]) -> str:
-        content = match.group(1).strip()
-        number = _NUMERIC.fullmatch(content) and match.start() == 0
-        bold = match.group().startswith(("\\mathbf", "\\boldsymbol", "\\bm", "\\mathit"))
-        return content if number or bold else match.group()
-
-    return _WRAPPED.sub(inner, text)
-
+from envs.math_env.spelling import tidy
 
 _UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)(?:\.\d*)?|\.\d+"
 _ARG = r" ?(?:\{{ ?(?P<{0}s>[-+]?) ?(?P<{0}>\d+) ?\}}|(?P<{0}1>\d))"
@@ -155,7 +68,7 @@ def _value(match: re.Match[str]) -> Plain | None:
             return None
         value = int(part["whole"] or part["spaced"] or 0) + Fraction(int(top), int(bottom))
     else:
-        if re.match(r"0+[, ]", part["dec"]):
+        if re.match(r"0\d*[, ]", part["dec"]):
             return None
         value = _decimal(ungroup(part["dec"]), part["rep"])
     negative = [part["sign"], part["tops"], part["bots"]].count("-") % 2

@@ -20,7 +20,8 @@ from envs.math_env.robust_rules import percent_pairs
 sys.set_int_max_str_digits(0)  # the caller's time limit is the limit
 
 _NAME = re.compile(
-    r"\\?[A-Za-z]+(?:_\{?\w+\}?)?'*(?: ?\([A-Za-z, ]+\))?|\\text ?\{[^{}]*\}|\([A-Za-z](?: ?, ?[A-Za-z])+\)"
+    r"(?:m ?)?\\angle ?[A-Z]+"
+    r"|\\?[A-Za-z]+(?:_\{?\w+\}?)?'*(?: ?\([A-Za-z, ]+\))?|\\text ?\{[^{}]*\}|\([A-Za-z](?: ?, ?[A-Za-z])+\)"
 )
 
 

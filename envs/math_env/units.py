@@ -16,23 +16,32 @@ _SAME = {
     "newton": "N", "joule": "J", "watt": "W", "volt": "V", "day": "day", "week": "week", "month": "month",
     "year": "year", "yr": "year", "percent": "%", "pct": "%", "percentage": "%", "unit": "unit",
     "people": "person", "men": "man", "women": "woman", "children": "child", "radian": "rad",
+    "eur": "€", "gbp": "£", "rupee": "₹", "celsius": "C", "fahrenheit": "F", "kelvin": "K",
+    "cm": "cm", "mm": "mm", "km": "km", "kg": "kg", "lb": "lb", "oz": "oz", "ft": "ft", "in": "in",
 }  # fmt: skip
-_SHORT = "mm|cm|dm|km|in|ft|yd|mi|mg|kg|lb|oz|min|hr|sec|mL|ml|cc|mph|kph|rad|deg|Hz|Pa|kPa|mol|USD|pct"
+_SHORT = (
+    "[mM][mM]|[cC][mM]|dm|[kK][mM]|nm|in|ft|yd|mi|mg|[kK][gG]|[lL][bB]s?|oz|min|hrs?|sec|mL|ml|cc|mph|kph|kmh|rad|deg"
+    "|Hz|Pa|kPa|mol|USD|EUR|GBP|pct"
+)
 _SINGLE = "m|s|g|h|L|l|N|J|W|V|A|K|C|F|t"
 _POWER = r"(?:\^ ?\{? ?-?\d ?\}?)?"
 _STYLE = r"\\(?:text|mathrm|mbox|textrm|operatorname|textbf|textit|mathit|mathsf) ?"
 _BOX = rf"{_STYLE}\{{[^{{}}]*\}}{_POWER}"
 _LONG = r"[A-Za-z]{4,}(?: [A-Za-z]+)*|(?:sq|cu)\.? [a-z]+"
-_NAME = rf"(?:(?<=[\d}}) ])(?:{_SHORT})|(?<= )(?:{_SINGLE}|{_LONG}))"
+_NAME = rf"(?:(?<=[\d}}) ])(?:{_SHORT})(?: per [a-z]+)?|(?<= )(?:(?:{_SINGLE})(?: per [a-z]+)?|{_LONG}))"
 _TAIL = re.compile(
-    rf"(?P<value>.*?[\d}})a-z|!]) ?(?P<unit>(?:\\?%|\^ ?\{{? ?\\circ ?\}}?(?: ?(?:[CF]|{_BOX}))?"
+    rf"(?P<value>.*?[\d}})a-z|!]) ?(?P<unit>(?:\\?%|\\?[$€£¥₹]|\\(?:pounds|euro)"
+    rf"|\^ ?\{{? ?\\circ ?\}}?(?: ?(?:[CF]|{_BOX}))?"
     rf"|{_BOX}(?: ?(?:/|\\cdot)? ?{_BOX})*|{_NAME}{_POWER}(?: ?/ ?[A-Za-z]+{_POWER})?))"
 )
-_MONEY = re.compile(r"(?P<sign>[-+]?) ?(?P<unit>\\\$|\$|€|£|¥|\\pounds|\\euro) ?(?P<value>[-+\d.\\].*)")
-_BASE = re.compile(r"(?P<value>[0-9A-F]+) ?_ ?\{? ?(?:\\text ?\{ ?)?(?P<unit>\d+|[a-z]{3,})(?: ?\})*")
+_MONEY = re.compile(r"(?P<sign>[-+]?) ?(?P<unit>\\\$|\$|€|£|¥|₹|\\pounds|\\euro) ?(?P<value>[-+\d.\\].*)")
+_BASE = re.compile(r"\(?(?P<value>[0-9A-F]+)\)? ?_ ?\{? ?(?:\\text ?\{ ?)?(?P<unit>\d+|[a-z]{3,})(?: ?\})*")
 _FUNCTION = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc|log|ln|exp)(?![A-Za-z])")
 _STRIP_BOX = re.compile(rf"{_STYLE}\{{([^{{}}]*)\}}")
 _MARKS = {"\\$": "$", "\\pounds": "£", "\\euro": "€"}
+_CURRENCY = {*_MARKS, "$", "€", "£", "¥", "₹"}
+_PART = rf"(\d[\d.]*) ?({_BOX}|[A-Za-z]+)"
+_COMPOUND = re.compile(rf"{_PART} ?,? ?(?:and )?{_PART}")
 
 
 def split_unit(text: str) -> tuple[str, str]:
@@ -49,6 +58,8 @@ def split_unit(text: str) -> tuple[str, str]:
     tail = _TAIL.fullmatch(text)
     if not tail or (tail["unit"].startswith("^") and _FUNCTION.search(text)):
         return text, ""
+    if tail["unit"] in _CURRENCY:
+        return tail["value"].strip(), _MARKS.get(tail["unit"], tail["unit"])
     value = tail["value"].strip()
     lone = tail["unit"][0].isalpha()
     if (lone and not re.search(r"[\d}]$", value)) or value.count("{") != value.count("}"):
@@ -56,18 +67,26 @@ def split_unit(text: str) -> tuple[str, str]:
     return value, standard_unit(tail["unit"])
 
 
+def compound(text: str) -> list[tuple[str, str]]:
+    """``5 ft 3 in`` as its (value, unit) parts, largest first as written; [] for anything else."""
+    found = _COMPOUND.fullmatch(text)
+    parts = [(found[1], standard_unit(found[2])), (found[3], standard_unit(found[4]))] if found else []
+    return parts if all(unit in _SAME.values() for _, unit in parts) else []
+
+
 def standard_unit(unit: str) -> str:
     """One spelling of a unit's name: abbreviations, singular, ``^2`` for squares, ``/`` for per."""
     unit = _STRIP_BOX.sub(r" \1 ", unit)
     unit = re.sub(r"\^ ?\{? ?(-?\d) ?\}?", r"^\1", unit).replace("\\circ", "°").replace("\\%", "%")
-    unit = re.sub(r"\^ ?\{? ?° ?\}?", "°", unit)
+    unit = re.sub(r"\^ ?\{? ?° ?\}?", "°", unit).strip("() ")
     unit = re.sub(r"(?:sq|square)\.? +([A-Za-z]+)", r"\1^2", unit)
     unit = re.sub(r"(?:cu|cubic)\.? +([A-Za-z]+)", r"\1^3", unit)
     unit = re.sub(r"([A-Za-z]+) +squared", r"\1^2", re.sub(r"([A-Za-z]+) +cubed", r"\1^3", unit))
     unit = re.sub(r"\bper +cent\b", "%", unit)
     unit = re.sub(r" +per +| */ *", "/", unit)
     unit = re.sub(r" *\^", "^", " ".join(unit.split()))
-    return re.sub(r"[A-Za-z]+", _standard_word, unit).rstrip(".")
+    unit = re.sub(r"(?:\\cdot| )+([A-Za-z]+)\^-(\d)", r"/\1^\2", unit).replace("^1", "")
+    return re.sub(r"[A-Za-z]+", _standard_word, unit).rstrip(".").replace("° ", "°")
 
 
 def _standard_word(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Cuts the country profiles into passages of at most 100 words, the unit that a search returns.
+"""Cuts the country profiles into passages of at most 50 words, the unit that a search returns.
 
 Neighbouring short fields of a section share a passage; a long field is cut between sentences.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from envs.searchqa_env.factbook import Leaf, Profile, profiles
 
-WORDS = 100
+WORDS = 50
 """A passage's most words, its title not counted."""
 _SENTENCE = re.compile(r"(?<=[.;?!]) ")
 
@@ -25,7 +25,7 @@ class Passage:
     id: str
     """The country's code and a hash of title and text: a content id, never a position."""
     title: str
-    """Country - Section/Fields."""
+    """Country - Section."""
     text: str
     country: str
     """The country's code."""
@@ -34,8 +34,13 @@ class Passage:
 
     @property
     def contents(self) -> str:
-        """Title and text as one string: what is indexed, and the form of the Search-R1 protocol."""
+        """Title and text as one string, in the form of the Search-R1 protocol."""
         return f'"{self.title}"\n{self.text}'
+
+    @property
+    def indexed(self) -> str:
+        """What is searched: the names of the fields count twice, so that a search for a field finds it."""
+        return f"{self.title} {' '.join(path[min(1, len(path) - 1)] for path in sorted(self.paths))}\n{self.text}"
 
 
 @functools.cache
@@ -112,7 +117,7 @@ def _passage(profile: Profile, group: list[Leaf]) -> Passage:
     fields: dict[str, list[str]] = {}
     for leaf in group:
         fields.setdefault(_field(leaf), []).append(_entry(leaf))
-    title = f"{profile.name} - {group[0].path[0]}/{', '.join(fields)}"
+    title = f"{profile.name} - {group[0].path[0]}"
     text = "\n".join(f"{field}: {'; '.join(entries)}" for field, entries in fields.items())
     digest = hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:12]
     return Passage(

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from envs.base import SPLITS, InputError, Score, Split, Task, Verdict, digests
+from envs.searchqa_env import hub
 from envs.searchqa_env.canonical import canonical
 from envs.searchqa_env.corpus import WORDS, Passage, corpus
 from envs.searchqa_env.dense import DenseRetriever
@@ -17,7 +18,7 @@ from envs.searchqa_env.http_client import HttpRetriever
 from envs.searchqa_env.retrieval import Bm25Retriever, Hit, Retriever
 from envs.searchqa_env.robust import robust
 from envs.searchqa_env.tasks import Family, build, read_golds
-from envs.settings import EnvSettings
+from envs.settings import DataSource, EnvSettings
 
 VERIFIERS = {"canonical": canonical, "robust": robust}
 RETRIEVERS: Mapping[str, Callable[[Sequence[Passage]], Retriever]] = {
@@ -36,6 +37,9 @@ class SearchQASettings(EnvSettings):
     verifier: Literal["canonical", "robust"]
     """``canonical``: SQuAD's exact match, the published rule; ``robust``: forgives spelling, never value."""
     families: list[Family]
+    """Empty with ``source = "hub"``: there the sets are the families."""
+    source: DataSource = "embedded"
+    """``hub``: the seven sets of Search-R1; their corpus is a server's, so ``retriever = "http"``."""
     retriever: Literal["bm25", "dense", "http"] = "bm25"
     """``http``: a server in the protocol of Search-R1."""
     url: str = ""
@@ -49,6 +53,16 @@ class SearchQASettings(EnvSettings):
             raise ValueError(
                 "url goes with retriever = 'http' and with no other; "
                 f"got retriever = {self.retriever!r}, url = {self.url!r}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _hub_brings_its_families_and_no_corpus(self) -> SearchQASettings:
+        if self.source == "hub" and (self.families or self.retriever != "http"):
+            names = [family.name for family in self.families]
+            raise ValueError(
+                "source = 'hub' goes with families = [] and retriever = 'http' (a server that has its corpus); "
+                f"got families {names}, retriever = {self.retriever!r}"
             )
         return self
 
@@ -89,7 +103,10 @@ class SearchQAEnvironment:
         Raises ``InputError`` naming the first that does not. The index is loaded at the first search.
         """
         self.settings = settings
-        self._tasks = build(settings.families, settings.sizes, settings.data_seed)
+        self._built = hub.tasks(settings.sizes, settings.data_seed) if settings.source == "hub" else None
+        self._tasks = (
+            self._built.tasks if self._built else build(settings.families, settings.sizes, settings.data_seed)
+        )
         self._retriever: Retriever | None = None
         self._check_golds()
 
@@ -137,6 +154,7 @@ class SearchQAEnvironment:
             PACKAGE: version(PACKAGE),
             "passage_words": self.settings.passage_words,
             **self.retriever.describe(),
+            **({"hub": self._built.manifest} if self._built else {}),
         }
 
     def close(self) -> None:

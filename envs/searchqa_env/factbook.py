@@ -10,7 +10,6 @@ import functools
 import html
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 
@@ -22,7 +21,6 @@ LEFT_OUT = frozenset({"xx", "ee"})
 _NAME = ("Government", "Country name")
 _BREAK = re.compile(r"<(?:br|/?p)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
-_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +51,8 @@ class Profile:
 
 def plain(markup: str) -> str:
     """Text without tags and entities, all white space turned into single spaces."""
-    text = html.unescape(_TAG.sub("", _BREAK.sub(" ", markup)))
-    return _SPACE.sub(" ", text).strip()
+    text = _TAG.sub("", _BREAK.sub(" ", markup)) if "<" in markup else markup
+    return " ".join(html.unescape(text).split())
 
 
 @functools.cache
@@ -90,11 +88,13 @@ def read(code: str, text: str) -> Profile:
         raise InputError(
             f"profile {code!r} of {PACKAGE} is no JSON: {error}; install version 0.1.2 afresh"
         ) from error
-    leaves = tuple(_leaves(body, ()))
+    found: list[Leaf] = []
+    _collect(body, (), found)
+    leaves = tuple(found)
     return Profile(code, _name(code, leaves), leaves)
 
 
-def _leaves(node: object, path: tuple[str, ...]) -> Iterator[Leaf]:
+def _collect(node: object, path: tuple[str, ...], found: list[Leaf]) -> None:
     """Depth first. A node's own text comes under its path, its note under the path and ``note``."""
     if isinstance(node, str):
         where = path[:-1] if path[-1] == "text" else path
@@ -102,10 +102,10 @@ def _leaves(node: object, path: tuple[str, ...]) -> Iterator[Leaf]:
         if path[-1] == "note":
             text = text.removeprefix("note:").strip()
         if text:
-            yield Leaf(where, text)
+            found.append(Leaf(where, text))
     elif isinstance(node, dict):
         for key, child in node.items():
-            yield from _leaves(child, (*path, key.strip()))
+            _collect(child, (*path, key.strip()), found)
 
 
 def _name(code: str, leaves: tuple[Leaf, ...]) -> str:

@@ -44,11 +44,14 @@ def facts() -> tuple[Fact, ...]:
     for passage in corpus():
         by_country[passage.country].append(passage)
     found = [fact for profile in profiles() for fact in _facts_of(profile, by_country[profile.code])]
-    shared = Counter((fact.relation.name, form) for fact in found for form in set(map(normal, fact.answers)))
+    forms = [frozenset(map(normal, fact.answers)) for fact in found]
+    shared = Counter(
+        (fact.relation.name, form) for fact, own in zip(found, forms, strict=True) for form in own
+    )
     return tuple(
         Fact(fact.relation, fact.country, fact.name, fact.answers, fact.passage, identifies)
-        for fact in found
-        for identifies in [all(shared[fact.relation.name, normal(form)] == 1 for form in fact.answers)]
+        for fact, own in zip(found, forms, strict=True)
+        for identifies in [all(shared[fact.relation.name, form] == 1 for form in own)]
     )
 
 

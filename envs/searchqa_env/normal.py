@@ -1,7 +1,7 @@
 """The normal form under which the robust verifier compares answers, and evidence is looked up in passages.
 
 Differences of spelling go (case, accents, quotes, thousands separators, a leading article); differences of
-value stay (decimals, signs, ``C`` and ``C++``, ``Vitamin A`` and ``Vitamin``).
+value stay (decimals, signs, currencies, ``<``, ``C`` and ``C++``, ``Vitamin A`` and ``Vitamin``).
 """
 
 from __future__ import annotations
@@ -22,14 +22,19 @@ _LETTERS = {
     "ı": "i",
     "ħ": "h",
     "ŧ": "t",
+    "٫": ".",
+    "٬": ",",
 }
-_QUOTES = "'’‘ʼʻ`´′ʹ＇"
-_MINUS = "-−﹣－"
+_QUOTES = "'’‘‛ʼʻʾʿ`´′ʹ＇"
+_MINUS = "-−﹣－‐‑‒–"
 _KEPT_AS_DRAWN = ("<super>", "<sub>", "<fraction>")
 """Compatibility forms that change a value when they are unfolded: ``10²`` is not 102."""
-_NARROW = re.compile("(?<=\\d)[\u00a0\u2007\u2009\u202f](?=\\d{3}(?!\\d))")
+_NARROW = re.compile("[\u00a0\u2007\u2009\u202f](?<=\\d.)(?=\\d{3}(?!\\d))")
 _THOUSANDS = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\d,])")
-_INITIALS = re.compile(r"(?<=[^\W\d_])\.")
+_INITIALS = re.compile(r"\.(?<=[^\W\d_]\.)")
+_POINT = re.compile(r"\.(?=\d)(?<![^\W_]\.)(?<![.,]\.)")
+"""The point of ``.5``, which stays a half."""
+_PER_CENT = re.compile(r"\bper cent\b")
 _TOKEN = re.compile(r"(?:(?<!\S)-(?=\d))?[^\s.+#-]+(?:(?<=\d)\.(?=\d)[^\s.+#-]+)*[+#]*")
 
 
@@ -39,15 +44,15 @@ def normal(text: str) -> str:
     A text of articles only stays as it is, and one without any letter or digit keeps its signs, so that
     nothing but blank text has an empty normal form.
     """
-    folded = _NARROW.sub("", text)
-    if not folded.isascii():
-        folded = _unfold(folded)
-    folded = folded.casefold()
+    folded = (text if text.isascii() else _unfold(_NARROW.sub("", text))).casefold()
     if not folded.isascii():
         folded = unicodedata.normalize("NFC", _unfold(folded).casefold())
-    plain = _THOUSANDS.sub(_joined, _INITIALS.sub("", folded.translate(_SIGNS)))
-    words = _TOKEN.findall(plain.replace(",", " "))
-    return _without_articles(words) if words else " ".join(folded.split())
+    plain = _INITIALS.sub("", folded.translate(_SIGNS))
+    if "," in plain:
+        plain = _THOUSANDS.sub(_joined, plain)
+    plain = _POINT.sub("0.", plain).replace(",", " ")
+    words = _TOKEN.findall(_PER_CENT.sub("percent", plain) if "per cent" in plain else plain)
+    return _without_articles(words) if words else " ".join("".join(filter(str.isprintable, folded)).split())
 
 
 def _joined(match: re.Match[str]) -> str:
@@ -75,6 +80,10 @@ def _letter(char: str) -> str:
         return char
     if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Cn", "Co"):
         return " " if char.isspace() else ""
+    if char in _QUOTES:
+        return "'"
+    if "VARIATION SELECTOR" in unicodedata.name(char, ""):
+        return ""
     if (digit := unicodedata.decimal(char, None)) is not None:
         return str(digit)
     plain = "".join(part for part in unicodedata.normalize("NFKD", char) if not "\u0300" <= part <= "\u036f")
@@ -94,6 +103,8 @@ class _Signs(dict[int, str]):
             new = char
         elif char.isspace():
             new = " "
+        elif unicodedata.category(char) == "Sc" or char in "<>≤≥≠±√":
+            new = f" {char} "
         else:
             new = {"&": " and ", "%": " percent "}.get(
                 char, "" if unicodedata.category(char)[0] == "C" else " "

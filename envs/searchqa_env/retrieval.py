@@ -65,9 +65,8 @@ class Bm25Retriever:
             raise InputError("the corpus is empty, so there is nothing to search; check the data package")
         self._passages = passages
         self._corpus = corpus_hash(passages)
-        key = hashlib.sha256(json.dumps([version("bm25s"), STOPWORDS, self._corpus]).encode()).hexdigest()[
-            :16
-        ]
+        texts = hashlib.sha256("\n".join(one.indexed for one in passages).encode()).hexdigest()
+        key = hashlib.sha256(json.dumps([version("bm25s"), STOPWORDS, texts]).encode()).hexdigest()[:16]
         self._folder = (cache or cache_dir()) / f"bm25-{key}"
         index = self._load()
         self._index = self._build() if index is None else index
@@ -101,7 +100,7 @@ class Bm25Retriever:
 
         index = bm25s.BM25()
         texts = bm25s.tokenize(
-            [one.contents for one in self._passages], stopwords=STOPWORDS, show_progress=False
+            [one.indexed for one in self._passages], stopwords=STOPWORDS, show_progress=False
         )
         index.index(texts, show_progress=False)
         self._folder.parent.mkdir(parents=True, exist_ok=True)

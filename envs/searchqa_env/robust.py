@@ -18,6 +18,8 @@ _TITLE = re.compile(
     r"(?:(?:mr|mrs|ms|dr|sir|dame|president|prime minister|premier|chancellor|king|queen|emperor|sultan|emir|pope"
     r"|general|his majesty|her majesty|his excellency|her excellency) )+(?=.)"
 )
+_SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?:[ _]\d{3})+(?![\d,])")
+"""Thousands with spaces: joined in the answer only, since golds are written with commas or without."""
 _form = functools.lru_cache(maxsize=1 << 14)(normal)
 
 
@@ -27,7 +29,7 @@ def robust(golds: Sequence[str], text: str, *, truncated: bool) -> Score:
     - The last pair of tags holds the answer; nothing outside it counts.
     - Case, accents, quotes, other punctuation, white space and unseen characters do not matter; nor do
       thousands separators, a leading article, and ``the`` anywhere.
-    - Decimals, signs and units matter: 3.14 is not 314, -40 is not 40.
+    - Decimals, signs and units matter: 3.14 is not 314, -40 is not 40, $5 is neither 5 nor €5.
     - A gold without any visible character matches nothing.
     - A title before the answer (President, King) may be left out of the gold, but not added to it.
     """
@@ -35,7 +37,7 @@ def robust(golds: Sequence[str], text: str, *, truncated: bool) -> Score:
     score = unanswered(answer, truncated=truncated)
     if score is not None or answer is None:
         return score or Score.of(Verdict.NO_ANSWER)
-    given = normal(answer)
+    given = normal(_SPACED.sub(lambda number: re.sub("[ _]", "", number.group()), answer))
     wanted = {form for form in map(_form, golds) if form}
     right = given in wanted or _TITLE.sub("", given, count=1) in wanted
     return Score.of(Verdict.CORRECT if right else Verdict.WRONG, answer)
