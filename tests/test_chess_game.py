@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import settings as rules
 from hypothesis import strategies as st
 
-from envs.base import Environment, InputError, Task, Verdict
+from envs.base import SPLITS, Environment, InputError, Task, Verdict
 from envs.chess_env.env import ENDED, OVER, ChessEnvironment, ChessEpisode, ChessSettings
 from envs.chess_env.game import Game, last_tag, random_accuracy
 from envs.chess_env.puzzles import Puzzle, make_puzzle
@@ -45,7 +46,7 @@ def env() -> ChessEnvironment:
 def test_case(case: dict[str, Any], rule: str, env: ChessEnvironment) -> None:
     """Through the environment's own tool."""
     game = Game(case["fen"], case["line"].split(), "canonical" if rule == "canonical" else "robust")
-    episode = ChessEpisode(game, env.settings.style)
+    episode = ChessEpisode(game, env.settings.style(env.settings.bands[0]))
     for move in case["plays"]:
         episode.call("play", {"move": move})
     score = episode.verify(case["answer"], truncated=case["truncated"])
@@ -91,7 +92,9 @@ def test_a_right_move_brings_the_stored_reply_and_the_new_position(env: ChessEnv
     board.push_uci(line[0])
     written = board.san(chess.Move.from_uci(line[1])).rstrip("+#")
     board.push_uci(line[1])
-    expected = f"Reply: {line[1]} ({written})\n{position_text(board, env.settings.style)}"
+    expected = (
+        f"Reply: {line[1]} ({written})\n{position_text(board, env.settings.style(env.settings.bands[0]))}"
+    )
     assert env.open(task).call("play", {"move": line[0]}) == expected
 
 
@@ -210,3 +213,28 @@ def test_what_identifies_data_and_grading(env: ChessEnvironment) -> None:
     assert ChessEnvironment(settings(data_seed=2)).describe()["tasks"] != said["tasks"]
     assert ChessEnvironment(settings(san="marks")).describe()["tasks"] != said["tasks"]
     assert ChessEnvironment(settings(verifier="canonical")).describe()["verifier"] == "canonical"
+
+
+def test_a_band_with_choices_lists_the_stored_move_and_a_few_others_at_every_turn() -> None:
+    env = ChessEnvironment(settings(bands=[{**BANDS[-1], "choices": 3}]))
+    assert env.chance > 1 / 27 - 1e-9, "moves drawn from the three listed, up to three times"
+    places: Counter[int] = Counter()
+    for split in SPLITS:
+        for task in env.tasks(split):
+            episode, text = env.open(task), task.question
+            for move in task.gold.split()[::2]:
+                listed = [entry.split()[0] for entry in text.split("Legal moves: ")[1].split(", ")]
+                board = chess.Board(text.split("FEN: ")[1].split("\n")[0])
+                assert len(set(listed)) == min(3, board.legal_moves.count())
+                assert all(board.is_legal(chess.Move.from_uci(name)) for name in listed)
+                places[listed.index(move)] += 1
+                text = episode.call("play", {"move": move})
+    assert max(places.values()) < 0.6 * sum(places.values()), (
+        "the place of the stored move gives nothing away"
+    )
+    task = env.tasks("search")[0]
+    board = chess.Board(task.question.split("FEN: ")[1].split("\n")[0])
+    unlisted = next(move.uci() for move in board.legal_moves if move.uci() not in task.question)
+    assert env.open(task).call("play", {"move": unlisted}) == ENDED, (
+        "a legal move may be played though not listed"
+    )

@@ -44,10 +44,9 @@ class ChessSettings(EnvSettings):
     draw_board: bool = True
     """Draw the board below the FEN, as published."""
 
-    @property
-    def style(self) -> Style:
-        """What is shown of a position."""
-        return Style(self.san, self.list_moves, self.shuffle_moves, self.draw_board)
+    def style(self, band: Band) -> Style:
+        """What is shown of a position in a puzzle of ``band``."""
+        return Style(self.san, self.list_moves, self.shuffle_moves, self.draw_board, band.choices)
 
 
 class ChessEpisode:
@@ -73,7 +72,8 @@ class ChessEpisode:
             return ENDED
         before = game.board.copy()
         before.pop()
-        return f"Reply: {move_text(before, reply, self._style.san)}\n{position_text(game.board, self._style)}"
+        text = position_text(game.board, self._style, game.stored)
+        return f"Reply: {move_text(before, reply, self._style.san)}\n{text}"
 
     def verify(self, answer: str, *, truncated: bool) -> Score:
         """See ``envs.base.Episode.verify``. A ``<move>`` tag counts as one more move if the line is open."""
@@ -100,17 +100,19 @@ class ChessEnvironment:
         picked = pick(source, settings.bands, settings.sizes, settings.data_seed)
         refuse_overlap(picked)
         self._tasks: dict[Split, list[Task]] = {split: [] for split in SPLITS}
-        self._starts: dict[str, str] = {}
+        self._starts: dict[str, tuple[str, Style]] = {}
         for split in SPLITS:
             for band, puzzle in picked[split]:
-                task = make_task(split, band, puzzle, settings.style)
+                style = settings.style(band)
+                task = make_task(split, band, puzzle, style)
                 self._tasks[split].append(task)
-                self._starts[task.id] = puzzle.start
+                self._starts[task.id] = puzzle.start, style
         self._check_golds()
         self.chance = fmean(
-            random_accuracy(puzzle.start, puzzle.line, settings.verifier) for _, puzzle in picked["search"]
+            random_accuracy(puzzle.start, puzzle.line, settings.verifier, settings.style(band))
+            for band, puzzle in picked["search"]
         )
-        """Exact accuracy of uniformly random legal moves over the whole lines of the search split."""
+        """Exact accuracy of moves drawn evenly from those listed, over the whole lines of the search split."""
 
     def tasks(self, split: Split) -> Sequence[Task]:
         """See ``envs.base.Environment.tasks``."""
@@ -118,8 +120,8 @@ class ChessEnvironment:
 
     def open(self, task: Task) -> ChessEpisode:
         """See ``envs.base.Environment.open``; the task has to be one of this environment's."""
-        game = Game(self._starts[task.id], task.gold.split(), self.settings.verifier)
-        return ChessEpisode(game, self.settings.style)
+        start, style = self._starts[task.id]
+        return ChessEpisode(Game(start, task.gold.split(), self.settings.verifier), style)
 
     def describe(self) -> Mapping[str, object]:
         """See ``envs.base.Environment.describe``."""

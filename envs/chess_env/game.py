@@ -15,6 +15,7 @@ import chess
 
 from envs.base import Score, Verdict
 from envs.chess_env.reading import read_move
+from envs.chess_env.render import Style, listed_moves
 
 Rule = Literal["canonical", "robust"]
 State = Literal["open", "solved", "lost"]
@@ -45,13 +46,15 @@ def right_moves(board: chess.Board, stored: str, rule: Rule, *, last: bool) -> l
     return [wanted, *(move for move in board.legal_moves if move != wanted and is_mate(board, move))]
 
 
-def random_accuracy(start: str, line: Sequence[str], rule: Rule) -> float:
-    """Exact chance that uniformly random legal moves play the whole line."""
+def random_accuracy(start: str, line: Sequence[str], rule: Rule, style: Style | None = None) -> float:
+    """Exact chance that moves drawn evenly from those listed play the whole line; None: from all legal ones."""
+    style = style or Style()
     board, chances = chess.Board(start), []
     for ply, stored in enumerate(line):
         if ply % 2 == 0:
             right = right_moves(board, stored, rule, last=ply == len(line) - 1)
-            chances.append(len(right) / board.legal_moves.count())
+            listed = listed_moves(board, style, stored)
+            chances.append(len(set(right) & set(listed)) / len(listed))
         board.push_uci(stored)
     return math.prod(chances)
 
@@ -74,6 +77,11 @@ class Game:
         self.illegal = 0
         """Texts that were no legal move."""
         self._line, self._rule = tuple(line), rule
+
+    @property
+    def stored(self) -> str:
+        """The line's next move of the solver in UCI, while the line is open."""
+        return self._line[2 * len(self.made)]
 
     def play(self, move: chess.Move) -> chess.Move | None:
         """Make a legal move; the opponent's reply is made and returned, None when the game ended."""

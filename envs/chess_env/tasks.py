@@ -6,7 +6,6 @@ ever moves a test position into training.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,25 +19,11 @@ from envs.settings import Sizes, check_shares
 
 MAX_PLIES = 9
 """Longest line in use, as published; the data holds some longer ones."""
-MOST_MOVES = 218
-"""No position of chess has more legal moves (a known record)."""
 EXAMPLE = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - -"
 """A position that a starting harness may quote as its example (e1e8 mates); it is in no split."""
 RESERVED = frozenset({EXAMPLE})
 SHARES: Mapping[Split, float] = {"weight": 0.6, "search": 0.1, "select": 0.1, "test": 0.2}
 """What part of all positions belongs to each split."""
-
-
-@functools.cache
-def most_moves(start: str, line: tuple[str, ...]) -> int:
-    """Legal moves at the solver's turn that has most of them; ``line`` in UCI, from the FEN ``start`` on."""
-    board = chess.Board(start)
-    counts = []
-    for ply, move in enumerate(line):
-        if ply % 2 == 0:
-            counts.append(board.legal_moves.count())
-        board.push_uci(move)
-    return max(counts)
 
 
 class Band(BaseModel):
@@ -53,8 +38,11 @@ class Band(BaseModel):
     """Both limits belong to the band."""
     plies: list[int] | int
     """Moves of solver and opponent together, an odd number: a list names them, a number is the most."""
-    max_moves: int = Field(default=MOST_MOVES, gt=0)
-    """Most legal moves that the solver has at any of his turns; few make short prompts and fewer ways to fail."""
+    choices: int = Field(default=0, ge=0)
+    """How many legal moves a position's text lists, the stored one always among them; 0 is all, as published.
+
+    A few make short prompts and a chance that a small model can start from. Every legal move may still be played.
+    """
 
     @field_validator("plies")
     @classmethod
@@ -67,10 +55,7 @@ class Band(BaseModel):
     def holds(self, puzzle: Puzzle) -> bool:
         """Whether a puzzle belongs to the band."""
         fits = puzzle.plies in self.plies if isinstance(self.plies, list) else puzzle.plies <= self.plies
-        fits = fits and self.min_rating <= puzzle.rating <= self.max_rating
-        return fits and (
-            self.max_moves >= MOST_MOVES or most_moves(puzzle.start, puzzle.line) <= self.max_moves
-        )
+        return fits and self.min_rating <= puzzle.rating <= self.max_rating
 
 
 def _hash(*parts: object) -> int:
@@ -148,7 +133,7 @@ def make_task(split: Split, band: Band, puzzle: Puzzle, style: Style) -> Task:
     return Task.make(
         "chess",
         split,
-        position_text(chess.Board(puzzle.start), style),
+        position_text(chess.Board(puzzle.start), style, puzzle.line[0]),
         " ".join(puzzle.line),
         family=band.name,
         rating=str(puzzle.rating),

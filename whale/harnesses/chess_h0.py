@@ -1,23 +1,33 @@
-"""Starting harness for chess, weak on purpose: one move tag a turn, one example, two retries, nine turns."""
+"""Starting harness for chess, weak on purpose: one move tag a turn, four examples, two retries, nine turns."""
 
 import re
 
 from whale.contract import Chat, Problem, Step, Tool, assistant, user
 
-HINT = "Reply with one move as <move>...</move>, no explanation."
-EXAMPLE = """White to move.
-FEN: 6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1
-Legal moves: e1d1 (Rd1), e1e8 (Re8), g1h1 (Kh1)"""
+HINT = "Reply with one of the legal moves as <move>...</move>."
+EXAMPLES = [
+    ("White to move.\nLegal moves: e1d1 (Rd1), g1h1 (Kh1), e1e8 (Re8#), g2g3 (g3)", "e1e8"),
+    ("Black to move.\nLegal moves: h2a2 (Qa2+), b3c3 (Kc3), h2g3 (Qg3), h2b2 (Qb2#)", "h2b2"),
+    ("White to move.\nLegal moves: c4f7 (Bxf7#), d4f5 (Nf5), a2a4 (a4), c4d5 (Bd5)", "c4f7"),
+    ("Black to move.\nLegal moves: h7h6 (h6), f8a8 (Ra8), g7g1 (Qg1#), b7c6 (bxc6)", "g7g1"),
+]
 TURNS = 9
+
+
+def shown(text: str) -> str:
+    """All lines but the FEN, which a small model cannot read and which leads it away from the form."""
+    return "\n".join(line for line in text.split("\n") if not line.startswith("FEN: "))
 
 
 def solve(problem: Problem) -> Step:
     """Play the tagged move of each reply; one retry for a reply without a tag, one for an illegal move."""
-    messages = [user(f"{EXAMPLE}\n{HINT}"), assistant("<move>e1e8</move>")]
-    messages.append(user(f"{problem.question}\n{HINT}"))
+    messages = []
+    for position, move in EXAMPLES:
+        messages += [user(f"{position}\n{HINT}"), assistant(f"<move>{move}</move>")]
+    messages.append(user(f"{shown(problem.question)}\n{HINT}"))
     retries = {"format": 1, "illegal": 1}
     for _ in range(TURNS):
-        reply = yield Chat(messages)
+        reply = yield Chat(messages, max_tokens=12)
         tags = re.findall(r"<move>([^<]*)</move>", reply.text)
         said = "No move found."
         if tags:
@@ -29,5 +39,5 @@ def solve(problem: Problem) -> Step:
                 break
         elif not said.startswith("Reply:"):
             break
-        messages += [assistant(reply.text), user(f"{said}\n{HINT}")]
+        messages += [assistant(reply.text), user(f"{shown(said)}\n{HINT}")]
     return ""
