@@ -58,6 +58,14 @@ def test_two_harnesses_have_a_start_each() -> None:
     assert {chosen[prompt] for prompt in two} == {(*EXAMPLES[:50], 5, *EXAMPLES)}
 
 
+def test_starts_within_starts() -> None:
+    """As of retries: all have the examples, those of one question have the question too."""
+    questions = [(*EXAMPLES, question, *EXAMPLES[:90]) for question in range(6)]
+    prompts = [(*question, 7, reply, 9) for question in questions for reply in range(4)]
+    chosen = choose_starts(dict.fromkeys(prompts, 1), [EXAMPLES])
+    assert chosen == {prompt: (EXAMPLES, (*prompt[:391], 7)) for prompt in prompts}
+
+
 def test_a_known_start_serves_even_a_single_prompt() -> None:
     prompt = (*EXAMPLES, 1, 2)
     assert last([prompt]) == {prompt: ()}

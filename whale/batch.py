@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whale.engine import Request
-from whale.starts import Ids
+from whale.starts import Chain, Ids, last_of
 
 PREFILL = 4096
 """Tokens of prompts, padding included, that go through the model at once."""
@@ -29,34 +29,44 @@ class Sample:
 class Branch:
     """A row of the batch: what has been drawn so far, and the samples that have drawn just that."""
 
-    start: Ids
-    """The start of its prompt that is kept apart."""
+    chain: Chain
+    """The starts of its prompt that are kept apart."""
     ids: Ids
     samples: list[Sample]
 
+    @property
+    def start(self) -> Ids:
+        """All that is kept apart of its prompt; empty for nothing."""
+        return last_of(self.chain)
+
 
 def fitting_count(
-    taken: Sequence[Request], starts: Mapping[Ids, Ids], held: Sequence[Branch | None], columns: int
+    taken: Sequence[Request], chains: Mapping[Ids, Chain], held: Sequence[Branch | None], columns: int
 ) -> int:
     """How many of the requests, in order, have columns left beside what is held; one always fits an empty batch.
 
-    A start is counted once, however many read it.
+    The columns of a start are counted once, however many read it. ``chains``: of every prompt.
     """
-    under_way = [(branch.start, sample.request) for branch in held if branch for sample in branch.samples]
-    counted = {start for start, _ in under_way}
-    room = columns - sum(map(len, counted)) - sum(columns_of(request, start) for start, request in under_way)
+    counted: set[Ids] = set()
+
+    def needs(request: Request, chain: Chain) -> int:
+        """Columns that a sample may come to need, less those of starts that are counted already."""
+        ends = [0, *map(len, chain), len(request.prompt_ids) + request.max_tokens]
+        own = sum(
+            end - begin
+            for begin, end, start in zip(ends, ends[1:], chain, strict=False)
+            if start not in counted
+        )
+        counted.update(chain)
+        return own + ends[-1] - ends[-2]
+
+    under_way = [(branch.chain, sample.request) for branch in held if branch for sample in branch.samples]
+    room = columns - sum(needs(request, chain) for chain, request in under_way)
     for index, request in enumerate(taken):
-        start = starts[request.prompt_ids]
-        room -= columns_of(request, start) + (0 if start in counted else len(start))
-        counted.add(start)
+        room -= needs(request, chains[request.prompt_ids])
         if room < 0 and (index or under_way):
             return index
     return len(taken)
-
-
-def columns_of(request: Request, start: Ids) -> int:
-    """Columns of keys and values that a sample may come to need beside its start."""
-    return len(request.prompt_ids) - len(start) + request.max_tokens
 
 
 def pieces(prompts: Sequence[tuple[Ids, Ids]]) -> Iterator[list[tuple[Ids, Ids]]]:

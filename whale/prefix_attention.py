@@ -1,7 +1,7 @@
 """Attention over starts that rows of a batch share, each kept once instead of once a row.
 
-A query looks at the columns of its start and at its own row's columns in two parts, which are joined by their
-log-sum-exp; the result is that of one softmax over both. Without the engine it is transformers' own SDPA.
+A query looks at the columns of each of its starts and at its own row's columns in parts, which are joined by their
+log-sum-exp; the result is that of one softmax over all. Without the engine it is transformers' own SDPA.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ NAME = "shared_prefix"
 """What a model's ``attn_implementation`` is called."""
 
 Prefix = list[tuple[Tensor, Tensor]]
-"""Keys and values of a start's columns, one pair a layer, each [1, key heads, columns, width]."""
+"""Keys and values of the columns that a start adds to the one before it, one pair a layer, each
+[1, key heads, columns, width]."""
 
 Shared = list[tuple[Prefix, Tensor]]
-"""Every start in use with the rows that have it (int64). Rows in no entry have no start."""
+"""Every start in use with the rows that have it (int64); a row may be in several entries, or in none."""
 
 
 def attention(
@@ -55,8 +56,9 @@ def attention(
         out, lse = _part(flat, shared_key, shared_value, None, scaling)
         out = out.reshape(key.shape[1], len(index), groups * queries, width).transpose(0, 1)
         lse = lse.reshape(key.shape[1], len(index), groups * queries, 1).transpose(0, 1)
-        mine = own[index]
-        own[index] = mine + torch.sigmoid(lse - own_lse[index]) * (out - mine)
+        mine, mine_lse = own[index], own_lse[index]
+        own[index] = mine + torch.sigmoid(lse - mine_lse) * (out - mine)
+        own_lse[index] = torch.logaddexp(mine_lse, lse)
     return own.reshape(rows, heads, queries, width).transpose(1, 2).contiguous(), None
 
 

@@ -1,8 +1,13 @@
-"""Keys and values of the starts that prompts share: computed once, kept for later prompts, read by many rows."""
+"""Keys and values of the starts that prompts share: computed once, kept for later prompts, read by many rows.
+
+A start that continues another holds only its own columns, so what many starts have in common is kept once and
+attended to once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,6 +20,16 @@ Prefill = Callable[[Sequence[tuple[Ids, Ids]]], tuple[Rows, Tensor]]
 """Computes what follows the start of each (start, whole prompt)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A start that has been computed."""
+
+    before: Ids
+    """The start that it continues; empty for none."""
+    columns: Prefix
+    """What it adds."""
+
+
 class StartCache:
     """The starts that are in use, and the latest of those that may be wanted again."""
 
@@ -22,7 +37,7 @@ class StartCache:
         """``idle_columns``: what starts that no row reads may take together; the oldest go first."""
         self._prefill = prefill
         self._idle_columns = idle_columns
-        self._starts: dict[Ids, Prefix] = {}
+        self._starts: dict[Ids, Start] = {}
 
     @property
     def known(self) -> Collection[Ids]:
@@ -42,29 +57,41 @@ class StartCache:
         for start in wanted:
             known = self._starts.pop(start, None)
             self._starts[start] = self._compute(start) if known is None else known
-        busy = {*used, *wanted}
+        busy = {part for start in (*used, *wanted) for part in self._parts(start)}
         idle = [start for start in self._starts if start not in busy]
-        spare = self._idle_columns - sum(map(len, idle))
+        spare = self._idle_columns - sum(map(self._own, idle))
         for start in idle:
             if spare >= 0:
                 break
-            del self._starts[start]
-            spare += len(start)
+            spare += self._drop(start)
 
     def shared(self, starts: Sequence[Ids], device: torch.device) -> Shared:
-        """Which rows read which start; ``starts``: each row's, empty for none."""
+        """Which rows read which start's columns; ``starts``: each row's last start, empty for none."""
         places: dict[Ids, list[int]] = {}
         for row, start in enumerate(starts):
-            if start:
-                places.setdefault(start, []).append(row)
-        return [(self._starts[start], torch.tensor(at, device=device)) for start, at in places.items()]
+            for part in self._parts(start):
+                places.setdefault(part, []).append(row)
+        return [(self._starts[part].columns, torch.tensor(at, device=device)) for part, at in places.items()]
 
-    def _compute(self, start: Ids) -> Prefix:
+    def _parts(self, start: Ids) -> Iterator[Ids]:
+        """A start and all that it continues."""
+        while start:
+            yield start
+            start = self._starts[start].before
+
+    def _own(self, start: Ids) -> int:
+        return len(start) - len(self._starts[start].before)
+
+    def _drop(self, start: Ids) -> int:
+        """Forget a start and those that continue it; the columns that became free."""
+        if start not in self._starts:
+            return 0
+        free = self._own(start)
+        del self._starts[start]
+        later = [one for one, held in self._starts.items() if held.before == start]
+        return free + sum(map(self._drop, later))
+
+    def _compute(self, start: Ids) -> Start:
         before = longest(start, self._starts)
         rows, _ = self._prefill([(before, start)])
-        if not before:
-            return [(layer.keys, layer.values) for layer in rows.layers]
-        return [
-            (torch.cat((keys, layer.keys), dim=2), torch.cat((values, layer.values), dim=2))
-            for (keys, values), layer in zip(self._starts[before], rows.layers, strict=True)
-        ]
+        return Start(before, [(layer.keys, layer.values) for layer in rows.layers])

@@ -17,15 +17,20 @@ LONG = 128
 Ids = tuple[int, ...]
 """Token ids."""
 Chain = tuple[Ids, ...]
-"""Starts of one prompt, each the beginning of the next; the last is what its rows read."""
+"""Starts of one prompt, each the beginning of the next."""
+
+
+def last_of(chain: Chain) -> Ids:
+    """The longest start of a chain, which holds the others; empty if there is none."""
+    return chain[-1] if chain else ()
 
 
 def choose_starts(prompts: Mapping[Ids, int], known: Iterable[Ids] = ()) -> dict[Ids, Chain]:
     """For every prompt (with its number of samples) the starts it shares; empty where none is worth it.
 
     First the longest start that is ``known`` (computed before). Then, greedily, what prompts have in common
-    beyond that, the start that saves most columns first. Last, most of the prompt itself when it is long and has
-    several samples. A start is always shorter than its prompts.
+    beyond that, the start that saves most columns first, and again among those that have it. Last, most of the
+    prompt itself when it is long and has several samples. A start is always shorter than its prompts.
     """
     held = set(known)
     groups: dict[Ids, list[Ids]] = {}
@@ -33,8 +38,8 @@ def choose_starts(prompts: Mapping[Ids, int], known: Iterable[Ids] = ()) -> dict
         groups.setdefault(longest(prompt, held), []).append(prompt)
     chains: dict[Ids, Chain] = {}
     for base, having in groups.items():
-        for prompt, start in _shared(having, len(base)).items():
-            chain = [one for one in (base, start) if one]
+        for prompt, shared in _shared(having, len(base)).items():
+            chain = [*([base] if base else []), *shared]
             most = prompt[:-1]
             if prompts[prompt] > 1 and len(most) - max(map(len, chain), default=0) >= LONG:
                 chain.append(most)
@@ -48,26 +53,27 @@ def longest(prompt: Ids, starts: Iterable[Ids]) -> Ids:
     return max(having, key=len, default=())
 
 
-def common(first: Ids, second: Ids) -> int:
-    """How many tokens two prompts begin with alike, at least one of each left over."""
+def common(first: Ids, second: Ids, known: int = 0) -> int:
+    """How many tokens two prompts begin with alike, at least one of each left over; ``known`` of them are alike."""
     most = min(len(first), len(second)) - 1
-    return next((at for at in range(most) if first[at] != second[at]), most)
+    return next((at for at in range(known, most) if first[at] != second[at]), most)
 
 
-def _shared(left: list[Ids], base: int) -> dict[Ids, Ids]:
+def _shared(left: list[Ids], base: int) -> dict[Ids, Chain]:
     """What sorted prompts share beyond their first ``base`` columns, the start that saves most first."""
-    chosen: dict[Ids, Ids] = dict.fromkeys(left, ())
+    chosen: dict[Ids, Chain] = dict.fromkeys(left, ())
     while left:
-        fresh = {first[: common(first, second)] for first, second in pairwise(left)}
+        fresh = {first[: common(first, second, base)] for first, second in pairwise(left)}
         saved, start = max(
             (((len(start) - base) * (len(_having(left, start)) - 1), start) for start in fresh),
             default=(0, ()),
         )
         if saved < WORTH:
             break
-        having = set(_having(left, start))
-        chosen |= dict.fromkeys(having, start)
-        left = [prompt for prompt in left if prompt not in having]
+        having = _having(left, start)
+        chosen |= {prompt: (start, *rest) for prompt, rest in _shared(having, len(start)).items()}
+        gone = set(having)
+        left = [prompt for prompt in left if prompt not in gone]
     return chosen
 
 

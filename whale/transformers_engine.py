@@ -25,7 +25,7 @@ from whale.left_linear import multiply_from_left
 from whale.prefix_attention import NAME
 from whale.sampling import draw, stream
 from whale.start_cache import StartCache
-from whale.starts import Ids, choose_starts
+from whale.starts import Ids, choose_starts, last_of
 
 DEAD_SHARE = 0.25
 """Finished rows stay in the batch until they are this share of it: removing them copies every cache."""
@@ -142,8 +142,7 @@ class TransformersEngine:
         room = min(self.batch - self._active, len(self._waiting))
         taken = [self._waiting.popleft() for _ in range(room)]
         chains = choose_starts(Counter(request.prompt_ids for request in taken), self._starts.known)
-        starts = {prompt: chain[-1] if chain else () for prompt, chain in chains.items()}
-        fitting = fitting_count(taken, starts, self._paths, self.columns)
+        fitting = fitting_count(taken, chains, self._paths, self.columns)
         self._waiting.extendleft(reversed(taken[fitting:]))
         self._full = self.batch if fitting == len(taken) else self._active + fitting
         group: dict[Ids, list[Sample]] = {}
@@ -155,10 +154,12 @@ class TransformersEngine:
         self._starts.keep([chains[prompt] for prompt in group], {path.start for path in self._paths if path})
         self._compact()
         parts = [(self._rows, self._logits)] if self._rows is not None and self._logits is not None else []
-        parts += [self._prefill(piece) for piece in pieces([(starts[prompt], prompt) for prompt in group])]
+        parts += [
+            self._prefill(piece) for piece in pieces([(last_of(chains[prompt]), prompt) for prompt in group])
+        ]
         self._rows = Rows.join([rows for rows, _ in parts])
         self._logits = torch.cat([logits for _, logits in parts])
-        self._paths += [Branch(starts[prompt], (), samples) for prompt, samples in group.items()]
+        self._paths += [Branch(chains[prompt], (), samples) for prompt, samples in group.items()]
 
     def _compact(self) -> None:
         """Remove finished rows from the batch."""
@@ -215,7 +216,7 @@ class TransformersEngine:
                     finished.append(self._complete(sample.request, (*path.ids, token)))
                 else:
                     going.setdefault(token, []).append(sample)
-            following = [Branch(path.start, (*path.ids, token), samples) for token, samples in going.items()]
+            following = [Branch(path.chain, (*path.ids, token), samples) for token, samples in going.items()]
             self._paths[slot] = following[0] if following else None
             branches += [(slot, other) for other in following[1:]]
         self._branch(branches)

@@ -20,7 +20,7 @@ def shown(text: str) -> str:
 
 
 def solve(problem: Problem) -> Step:
-    """Play the tagged move of each reply; one retry for a reply without a tag, one for an illegal move."""
+    """Play the tagged move of each reply; ask the same once more for want of a tag, and once for an illegal move."""
     messages = []
     for position, move in EXAMPLES:
         messages += [user(f"{position}\n{HINT}"), assistant(f"<move>{move}</move>")]
@@ -29,15 +29,16 @@ def solve(problem: Problem) -> Step:
     for _ in range(TURNS):
         reply = yield Chat(messages, max_tokens=12)
         tags = re.findall(r"<move>([^<]*)</move>", reply.text)
-        said = "No move found."
-        if tags:
-            said = yield Tool("play", {"move": tags[-1]})
-        lacks = "illegal" if said.startswith("illegal") else "" if tags else "format"
+        said = (yield Tool("play", {"move": tags[-1]})) if tags else ""
+        lacks = "" if tags else "format"
+        if said.startswith("illegal"):
+            lacks = "illegal"
         if lacks:
             retries[lacks] -= 1
             if retries[lacks] < 0:
                 break
-        elif not said.startswith("Reply:"):
+        elif said.startswith("Reply:"):
+            messages += [assistant(reply.text), user(f"{shown(said)}\n{HINT}")]
+        else:
             break
-        messages += [assistant(reply.text), user(f"{shown(said)}\n{HINT}")]
     return ""
