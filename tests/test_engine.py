@@ -19,14 +19,18 @@ from whale.transformers_engine import TransformersEngine
 
 GREEDY = Sampling(temperature=0)
 SHARED = (system("You are a careful assistant."), user("Example: 2 + 2 ="), assistant("2 + 2 = \\boxed{4}"))
+# fmt: off
 TALKS: dict[str, list[Sequence[Message]]] = {
     "lengths": [(user("3 + 4 =" + " one more" * (7 * number % 12)),) for number in range(9)],
     "shared start": [(*SHARED, user(f"{number} + {number * 7} =" + " ?" * number)) for number in range(9)],
     "repeated": [(user(f"{number % 2} - 5 ="),) for number in range(9)],
+    "retries": [(*SHARED, user(f"{number // 3} + 5 =" + " please" * 40), assistant(f"{number}"), user("Again."))
+                for number in range(9)],
     "alone": [(user("9 - 5 ="),)],
 }
-TALKS["everything"] = [talk for number in range(9) for name in ("lengths", "shared start", "repeated")
-                       for talk in TALKS[name][number:number + 1]]  # fmt: skip
+TALKS["everything"] = [talk for number in range(9) for name in ("lengths", "shared start", "repeated", "retries")
+                       for talk in TALKS[name][number:number + 1]]
+# fmt: on
 
 
 def load(
@@ -121,6 +125,15 @@ def test_greedy_is_generate(random_model: ModelSource, plain: Any, batch: int, r
             assert made.prompt_tokens == len(request.prompt_ids)
             assert made.weights_id == "w"
     assert engine.poll() == []
+
+
+def test_what_retries_share_is_kept_in_levels(random_model: ModelSource) -> None:
+    engine = load(random_model, batch=64)
+    for request in requests_of(engine, TALKS["retries"]):
+        engine.submit(request)
+    engine.poll()
+    levels = engine._starts.shared([path.start for path in engine._paths if path], engine.device)
+    assert [len(starts) for _, starts in levels][:2] == [1, 3], "the examples once, then each question once"
 
 
 @pytest.mark.parametrize(("batch", "refill"), [(3, 0.5), (8, 0.0), (2, 1.0)])

@@ -166,14 +166,13 @@ def test_positions_are_shown_otherwise_with_the_same_moves() -> None:
 
     listed = re.search(r"Legal moves: (.*)", task.question)
     assert listed is not None
-    for edit in ("moves_only", "captures_first", "pieces_in_words"):
+    for edit in ("checks_first", "captures_first", "pieces_in_words"):
         now = re.search(r"Legal moves: (.*)", shown(edit))
         assert now is not None
         assert sorted(now.group(1).split(", ")) == sorted(listed.group(1).split(", "))
-    assert "FEN" not in shown("moves_only")
     assert "White: " in shown("pieces_in_words")
     assert "FEN" not in shown("pieces_in_words")
-    captures = [
-        "x" in move for move in re.findall(r"\((\S+)\)", shown("captures_first").split("Legal moves: ")[1])
-    ]
-    assert captures == sorted(captures, reverse=True)
+    for edit, signs in (("checks_first", "+#"), ("captures_first", "x")):
+        moves = re.findall(r"\((\S+)\)", shown(edit).split("Legal moves: ")[1])
+        first = [any(sign in move for sign in signs) for move in moves]
+        assert first == sorted(first, reverse=True)

@@ -112,6 +112,14 @@ class Rows:
         for layer in self.layers:
             layer.copy(sources, targets)
 
+    def of(self, row: int) -> list[tuple[Tensor, Tensor]]:
+        """Copies of the keys and values of one row, a pair a layer, each [1, heads, columns, width], unpadded."""
+        unused = int(self.pad[row])
+        return [
+            (layer.keys[row : row + 1, :, unused:].clone(), layer.values[row : row + 1, :, unused:].clone())
+            for layer in self.layers
+        ]
+
     @staticmethod
     def join(parts: Sequence[Rows]) -> Rows:
         """The rows of all parts one after the other, aligned at the right end; the parts are empty afterwards."""

@@ -21,8 +21,12 @@ Prefix = list[tuple[Tensor, Tensor]]
 """Keys and values of the columns that a start adds to the one before it, one pair a layer, each
 [1, key heads, columns, width]."""
 
-Shared = list[tuple[Prefix, Tensor]]
-"""Every start in use with the rows that have it (int64); a row may be in several entries, or in none."""
+Level = tuple[Tensor, list[tuple[Prefix, int]]]
+"""Rows (int64), those of one start side by side, and the starts in that order with their numbers of rows."""
+
+Shared = list[Level]
+"""The starts that continue no other, then those that continue them, and so on; a row is in as many levels as it has
+starts."""
 
 
 def attention(
@@ -50,12 +54,18 @@ def attention(
     packed = query.reshape(rows, key.shape[1], groups * queries, width)
     mask = attention_mask[:, :, None].expand(-1, -1, groups, -1, -1).reshape(rows, 1, groups * queries, -1)
     own, own_lse = _part(packed, key, value, mask, scaling)
-    for start, index in shared:
-        shared_key, shared_value = start[int(getattr(module, "layer_idx", 0))]
+    layer = int(getattr(module, "layer_idx", 0))
+    for index, starts in shared:
         flat = packed[index].transpose(0, 1).reshape(1, key.shape[1], -1, width)
-        out, lse = _part(flat, shared_key, shared_value, None, scaling)
-        out = out.reshape(key.shape[1], len(index), groups * queries, width).transpose(0, 1)
-        lse = lse.reshape(key.shape[1], len(index), groups * queries, 1).transpose(0, 1)
+        pieces = torch.split(flat, [count * groups * queries for _, count in starts], dim=2)
+        parts = [
+            _part(piece, *start[layer], None, scaling)
+            for piece, (start, _) in zip(pieces, starts, strict=True)
+        ]
+        out, lse = (
+            torch.cat(column, dim=2).reshape(key.shape[1], len(index), groups * queries, -1).transpose(0, 1)
+            for column in zip(*parts, strict=True)
+        )
         mine, mine_lse = own[index], own_lse[index]
         own[index] = mine + torch.sigmoid(lse - mine_lse) * (out - mine)
         own_lse[index] = torch.logaddexp(mine_lse, lse)

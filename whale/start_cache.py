@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from whale.batch import pieces
 from whale.kv import Rows
 from whale.prefix_attention import Prefix, Shared
 from whale.starts import Chain, Ids, longest
@@ -55,8 +56,9 @@ class StartCache:
         """
         wanted = sorted({start for chain in chains for start in chain}, key=len)
         for start in wanted:
-            known = self._starts.pop(start, None)
-            self._starts[start] = self._compute(start) if known is None else known
+            if start in self._starts:
+                self._starts[start] = self._starts.pop(start)
+        self._compute([start for start in wanted if start not in self._starts])
         busy = {part for start in (*used, *wanted) for part in self._parts(start)}
         idle = [start for start in self._starts if start not in busy]
         spare = self._idle_columns - sum(map(self._own, idle))
@@ -67,11 +69,19 @@ class StartCache:
 
     def shared(self, starts: Sequence[Ids], device: torch.device) -> Shared:
         """Which rows read which start's columns; ``starts``: each row's last start, empty for none."""
-        places: dict[Ids, list[int]] = {}
+        levels: list[dict[Ids, list[int]]] = []
         for row, start in enumerate(starts):
-            for part in self._parts(start):
-                places.setdefault(part, []).append(row)
-        return [(self._starts[part].columns, torch.tensor(at, device=device)) for part, at in places.items()]
+            for depth, part in enumerate(reversed(list(self._parts(start)))):
+                if depth == len(levels):
+                    levels.append({})
+                levels[depth].setdefault(part, []).append(row)
+        return [
+            (
+                torch.tensor([row for rows in places.values() for row in rows], device=device),
+                [(self._starts[part].columns, len(rows)) for part, rows in places.items()],
+            )
+            for places in levels
+        ]
 
     def _parts(self, start: Ids) -> Iterator[Ids]:
         """A start and all that it continues."""
@@ -91,7 +101,12 @@ class StartCache:
         later = [one for one, held in self._starts.items() if held.before == start]
         return free + sum(map(self._drop, later))
 
-    def _compute(self, start: Ids) -> Start:
-        before = longest(start, self._starts)
-        rows, _ = self._prefill([(before, start)])
-        return Start(before, [(layer.keys, layer.values) for layer in rows.layers])
+    def _compute(self, missing: list[Ids]) -> None:
+        """Compute starts together where none continues another; the others in the next round."""
+        while missing:
+            ready = [start for start in missing if not longest(start, missing)]
+            for piece in pieces([(longest(start, self._starts), start) for start in ready]):
+                rows, _ = self._prefill(piece)
+                for row, (before, start) in enumerate(piece):
+                    self._starts[start] = Start(before, rows.of(row))
+            missing = [start for start in missing if start not in self._starts]

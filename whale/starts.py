@@ -5,13 +5,12 @@ Token ids only: the engine computes the starts, keeps them, and lets many rows r
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 
 WORTH = 64
 """Columns that a start must save, over all prompts that have it, to be kept apart."""
-LONG = 128
+LONG = 64
 """Columns from which the whole prompt of several samples is a start: its columns are read once for all of them."""
 
 Ids = tuple[int, ...]
@@ -28,9 +27,9 @@ def last_of(chain: Chain) -> Ids:
 def choose_starts(prompts: Mapping[Ids, int], known: Iterable[Ids] = ()) -> dict[Ids, Chain]:
     """For every prompt (with its number of samples) the starts it shares; empty where none is worth it.
 
-    First the longest start that is ``known`` (computed before). Then, greedily, what prompts have in common
-    beyond that, the start that saves most columns first, and again among those that have it. Last, most of the
-    prompt itself when it is long and has several samples. A start is always shorter than its prompts.
+    First the longest start that is ``known`` (computed before). Then what prompts have in common beyond that,
+    and groups of them beyond that again. Last, most of the prompt itself when it is long and has several samples.
+    A start is always shorter than its prompts.
     """
     held = set(known)
     groups: dict[Ids, list[Ids]] = {}
@@ -59,25 +58,17 @@ def common(first: Ids, second: Ids, known: int = 0) -> int:
     return next((at for at in range(known, most) if first[at] != second[at]), most)
 
 
-def _shared(left: list[Ids], base: int) -> dict[Ids, Chain]:
-    """What sorted prompts share beyond their first ``base`` columns, the start that saves most first."""
-    chosen: dict[Ids, Chain] = dict.fromkeys(left, ())
-    while left:
-        fresh = {first[: common(first, second, base)] for first, second in pairwise(left)}
-        saved, start = max(
-            (((len(start) - base) * (len(_having(left, start)) - 1), start) for start in fresh),
-            default=(0, ()),
-        )
-        if saved < WORTH:
-            break
-        having = _having(left, start)
-        chosen |= {prompt: (start, *rest) for prompt, rest in _shared(having, len(start)).items()}
-        gone = set(having)
-        left = [prompt for prompt in left if prompt not in gone]
-    return chosen
-
-
-def _having(prompts: Sequence[Ids], start: Ids) -> list[Ids]:
-    """Those of the sorted prompts that begin with ``start`` and go on."""
-    found = prompts[bisect_left(prompts, start) : bisect_left(prompts, (*start, float("inf")))]
-    return [prompt for prompt in found if len(prompt) > len(start)]
+def _shared(prompts: list[Ids], base: int) -> dict[Ids, Chain]:
+    """What sorted prompts share beyond their first ``base`` columns, wherever it saves ``WORTH`` columns or more."""
+    chains: dict[Ids, Chain] = {}
+    groups: list[tuple[list[Ids], int, Chain]] = [(prompts, base, ())]
+    while groups:
+        group, kept, chain = groups.pop()
+        alike = common(group[0], group[-1], kept) if len(group) > 1 else 0
+        if (alike - kept) * (len(group) - 1) >= WORTH:
+            kept, chain = alike, (*chain, group[0][:alike])
+        ending = alike + 1 if len(group) > 1 else len(group[0])
+        chains |= {prompt: chain for prompt in group if len(prompt) <= ending}
+        going = (prompt for prompt in group if len(prompt) > ending)
+        groups += [(list(part), kept, chain) for _, part in groupby(going, key=lambda one: one[:ending])]
+    return chains

@@ -6,17 +6,28 @@ from whale.contract import Chat, Problem, Step, Tool, assistant, user
 
 HINT = "Reply with one of the legal moves as <move>...</move>."
 EXAMPLES = [
-    ("White to move.\nLegal moves: e1d1 (Rd1), g1h1 (Kh1), e1e8 (Re8#), g2g3 (g3)", "e1e8"),
-    ("Black to move.\nLegal moves: h2a2 (Qa2+), b3c3 (Kc3), h2g3 (Qg3), h2b2 (Qb2#)", "h2b2"),
-    ("White to move.\nLegal moves: c4f7 (Bxf7#), d4f5 (Nf5), a2a4 (a4), c4d5 (Bd5)", "c4f7"),
-    ("Black to move.\nLegal moves: h7h6 (h6), f8a8 (Ra8), g7g1 (Qg1#), b7c6 (bxc6)", "g7g1"),
+    (
+        "White to move.\nFEN: 6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1\n"
+        "Legal moves: e1d1 (Rd1), g1h1 (Kh1), e1e8 (Re8#), g2g3 (g3)",
+        "e1e8",
+    ),
+    (
+        "Black to move.\nFEN: 8/8/8/8/8/1k6/7q/1K6 b - - 4 71\n"
+        "Legal moves: h2a2 (Qa2+), b3c3 (Kc3), h2g3 (Qg3), h2b2 (Qb2#)",
+        "h2b2",
+    ),
+    (
+        "White to move.\nFEN: k7/8/1K6/8/8/8/8/7R w - - 0 60\n"
+        "Legal moves: h1h8 (Rh8#), b6c6 (Kc6), h1a1 (Ra1+), h1h2 (Rh2)",
+        "h1h8",
+    ),
+    (
+        "Black to move.\nFEN: 4r1k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1\n"
+        "Legal moves: h7h6 (h6), e8d8 (Rd8), e8e1 (Re1#), g8f8 (Kf8)",
+        "e8e1",
+    ),
 ]
 TURNS = 9
-
-
-def shown(text: str) -> str:
-    """All lines but the FEN, which a small model cannot read and which leads it away from the form."""
-    return "\n".join(line for line in text.split("\n") if not line.startswith("FEN: "))
 
 
 def solve(problem: Problem) -> Step:
@@ -24,7 +35,7 @@ def solve(problem: Problem) -> Step:
     messages = []
     for position, move in EXAMPLES:
         messages += [user(f"{position}\n{HINT}"), assistant(f"<move>{move}</move>")]
-    messages.append(user(f"{shown(problem.question)}\n{HINT}"))
+    messages.append(user(f"{problem.question}\n{HINT}"))
     retries = {"format": 1, "illegal": 1}
     for _ in range(TURNS):
         reply = yield Chat(messages, max_tokens=12)
@@ -38,7 +49,7 @@ def solve(problem: Problem) -> Step:
             if retries[lacks] < 0:
                 break
         elif said.startswith("Reply:"):
-            messages += [assistant(reply.text), user(f"{shown(said)}\n{HINT}")]
+            messages += [assistant(reply.text), user(f"{said}\n{HINT}")]
         else:
             break
     return ""

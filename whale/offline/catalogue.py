@@ -65,7 +65,7 @@ SEARCHQA_EDITS: tuple[Edit, ...] = (
 
 CHESS_EDITS: tuple[Edit, ...] = (
     wording_edits.DIRECT,
-    chess_edits.MOVES_ONLY,
+    chess_edits.CHECKS,
     chess_edits.CAPTURES,
     chess_edits.PIECES,
     wording_edits.FORM_EXAMPLE,

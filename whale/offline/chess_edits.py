@@ -6,29 +6,27 @@ from whale.offline.edit import Edit, percent
 from whale.offline.evidence import Evidence
 from whale.offline.wording_edits import put, unless
 
-NO_BOARD = r'''
+CHECKS_FIRST = r'''
 def restated(text, question):
-    """Leave out the board and the FEN, which cost many tokens; side and legal moves stay."""
-    kept = [line for line in question.split("\n") if line.startswith("Legal") or " to move" in line]
-    return text.replace(question, "\n".join(kept) or question)
-'''
-
-CAPTURES_FIRST = r'''
-def restated(text, question):
-    """List captures (SAN with x) before the quiet moves; the order within each stays."""
+    """List moves whose SAN bears a mark of check or mate before the others; the order within each stays."""
     found = re.search(r"Legal moves: (.*)", question)
     if found is None:
         return text
     moves = found.group(1).split(", ")
-    moves.sort(key=lambda move: "x" not in move)
+    moves.sort(key=lambda move: "+" not in move and "#" not in move)
     return text.replace(found.group(1), ", ".join(moves))
 '''
+
+CAPTURES_FIRST = CHECKS_FIRST.replace("bears a mark of check or mate", "says that they capture").replace(
+    '"+" not in move and "#" not in move', '"x" not in move'
+)
 
 PIECES_IN_WORDS = r'''
 def restated(text, question):
     """Say in words where the pieces of both sides stand, instead of FEN and board."""
     fen = re.search(r"FEN: (\S+)", question)
-    if fen is None:
+    listed = re.search(r"Legal moves: .*", question)
+    if fen is None or listed is None:
         return text
     names = {"k": "king", "q": "queen", "r": "rook", "b": "bishop", "n": "knight", "p": "pawn"}
     sides = {"White": [], "Black": []}
@@ -41,9 +39,11 @@ def restated(text, question):
             side = "White" if sign.isupper() else "Black"
             sides[side].append(names[sign.lower()] + " " + "abcdefgh"[file] + str(8 - rank))
             file += 1
-    kept = [line for line in question.split("\n") if line.startswith("Legal") or " to move" in line]
+    for line in question.split("\n")[1:]:
+        if line != listed.group(0):
+            text = text.replace(line + "\n", "")
     said = [side + ": " + ", ".join(pieces) + "." for side, pieces in sides.items()]
-    return text.replace(question, "\n".join([kept[0], *said, *kept[1:]]))
+    return text.replace(listed.group(0), "\n".join([*said, listed.group(0)]))
 '''
 
 
@@ -60,6 +60,6 @@ def _showing(name: str, body: str, weight: float, what: str) -> Edit:
     )
 
 
-MOVES_ONLY = _showing("moves_only", NO_BOARD, 0.5, "show side and legal moves only")
+CHECKS = _showing("checks_first", CHECKS_FIRST, 0.6, "list checks and mates first")
 CAPTURES = _showing("captures_first", CAPTURES_FIRST, 0.5, "list captures first")
 PIECES = _showing("pieces_in_words", PIECES_IN_WORDS, 0.4, "say where the pieces stand")
