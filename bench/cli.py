@@ -12,6 +12,7 @@ import signal
 import sys
 import warnings
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, NoReturn, Self
 
 import typer
@@ -68,7 +69,8 @@ def run(
     chosen, numbers = _methods(method), _seeds(seeds)
     home = runs / settings.name / env
     costs = planning.costs(settings, chosen)
-    with exclusive(home), Progress(console, len(numbers) * sum(row.computed for row in costs)) as progress:
+    planned = len(numbers) * sum(row.computed for row in costs)
+    with exclusive(home), Progress(console, planned, INTERRUPTS.check) as progress:
         site = Site(settings, runs, progress)
         try:
             for seed in numbers:
@@ -130,7 +132,7 @@ def doctor() -> None:
 def main() -> None:
     """Entry point: turns errors with a known cause into one message and an exit code."""
     _quiet()
-    with _Interrupts() as interrupts:
+    with INTERRUPTS as interrupts:
         try:
             app(standalone_mode=True)
         except BaseException as error:
@@ -152,17 +154,35 @@ class _Interrupts:
     def __init__(self) -> None:
         self.seen = False
 
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` if one was raised before and something swallowed it."""
+        if self.seen:
+            raise KeyboardInterrupt
+
     def __enter__(self) -> Self:
+        self.seen = False
         self._before = signal.signal(signal.SIGINT, self._stop)
         return self
 
     def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGINT, self._before)
 
-    def _stop(self, *_: object) -> None:
+    def _stop(self, _: int, frame: FrameType | None) -> None:
         self.seen = True
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        while frame:
+            if frame.f_code.co_name == "__del__":
+                # Python only prints what is raised there, so it is raised a moment later.
+                signal.signal(signal.SIGALRM, self._stop)
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+                return
+            frame = frame.f_back
         raise KeyboardInterrupt
+
+
+INTERRUPTS = _Interrupts()
+"""Of this process."""
 
 
 def _stop(message: str, code: int) -> NoReturn:

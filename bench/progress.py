@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.live import Live
@@ -23,9 +24,12 @@ ENOUGH = 64
 class Progress:
     """Counts finished rollouts; use as a context manager."""
 
-    def __init__(self, console: Console, planned: int) -> None:
-        """``planned``: rollouts of the whole command, evaluations included, shared work counted once."""
-        self.console, self.planned = console, planned
+    def __init__(self, console: Console, planned: int, check: Callable[[], None] = lambda: None) -> None:
+        """``planned``: rollouts of the whole command, evaluations included, shared work counted once.
+
+        ``check`` is called whenever something was done, and may raise to end the command.
+        """
+        self.console, self.planned, self._check = console, planned, check
         self.title = ""
         self.block, self.block_planned, self.done, self.tokens = 0, 0, 0, 0
         self.began = time.monotonic()
@@ -51,6 +55,7 @@ class Progress:
 
     def __call__(self, block: str, planned: int, rollout: Rollout | None) -> None:
         """The lab's watch: a block begins (``rollout`` is None) or one of its rollouts is finished."""
+        self._check()
         if rollout is None:
             self.block, self.block_planned = 0, planned
             return

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from baselines import METHODS
 from bench import cli, doctor
 from bench.cli import main
 from bench.execute import PACKAGES
+from bench.progress import Progress
 from bench.result_file import dump
 from tests.commands import ROOT, bench
 from tests.fake_results import one_result
@@ -138,6 +141,28 @@ def test_ctrl_c_ends_with_130_whatever_a_library_makes_of_it(
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.parametrize("where", ["a finaliser", "a library that goes on"])
+def test_ctrl_c_is_not_lost_in(where: str, said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Finalised:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.getpid()  # a bytecode at which the handler runs
+
+    def interrupted(*_: object) -> None:
+        if where == "a finaliser":
+            Finalised()
+            time.sleep(10)
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        Progress(cli.console, 1, cli.INTERRUPTS.check)("block", 1, None)
+        pytest.fail("the Ctrl-C was lost")
+
+    monkeypatch.setattr(cli, "load_profile", interrupted)
+    code, _, err = said("plan", "math")
+    assert code == 130
+    assert err == "stopped; the same command continues where it was\n"
+
+
 def test_a_library_that_fails_without_ctrl_c_is_no_stop(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise EOFError
@@ -165,8 +190,10 @@ def test_plan_refuses_a_starting_harness_that_is_not_there(said: Said) -> None:
 
 LAZY = """
 import sys
+import time
 from bench.cli import main
 from bench.execute import PACKAGES
+from bench.progress import Progress
 sys.argv = ["bench", *{words!r}]
 try:
     main()
