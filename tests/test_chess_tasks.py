@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import replace
 from statistics import fmean
@@ -16,8 +17,9 @@ from envs.base import SPLITS, InputError, Split
 from envs.chess_env import baselines
 from envs.chess_env.puzzles import Puzzle, load
 from envs.chess_env.render import Style, ascii_board, legal_moves, ordered_moves, position_text
-from envs.chess_env.tasks import EXAMPLE, SHARES, Band, make_task, pick, refuse_overlap, split_of
+from envs.chess_env.tasks import RESERVED, SHARES, Band, make_task, pick, refuse_overlap, split_of
 from envs.settings import Sizes
+from whale.harnesses import chess_h0
 
 EASY = Band(name="easy", min_rating=0, max_rating=999, plies=[1])
 HARD = Band(name="hard", min_rating=1000, max_rating=3500, plies=[3, 5])
@@ -106,13 +108,16 @@ def test_the_guard_names_both_puzzles() -> None:
         refuse_overlap(chosen)
 
 
-def test_the_example_of_a_starting_harness_is_reserved() -> None:
-    board = chess.Board(f"{EXAMPLE} 0 1")
-    assert board.epd() == EXAMPLE
-    board.push_uci("e1e8")
-    assert board.is_checkmate()
-    assert EXAMPLE not in {puzzle.position for puzzle in load()}
-    same = tuple(replace(puzzle, position=EXAMPLE) for puzzle in load()[:5])
+def test_the_examples_of_the_starting_harness_are_right_and_reserved() -> None:
+    boards = []
+    for text, move in chess_h0.EXAMPLES:
+        boards.append(chess.Board(text.split("FEN: ")[1].split("\n")[0]))
+        listed = re.findall(r"(\w{4}) \((\S+)\)", text)
+        assert all(boards[-1].san(chess.Move.from_uci(uci)) == san for uci, san in listed)
+        assert dict(listed)[move].endswith("#")
+    assert {board.epd() for board in boards} == RESERVED
+    assert not RESERVED & {puzzle.position for puzzle in load()}
+    same = tuple(replace(puzzle, position=max(RESERVED)) for puzzle in load()[:5])
     with pytest.raises(InputError, match="0 of 1"):
         picked(ALL, sizes=Sizes(weight=1, search=1, select=1, test=1), puzzles=same)
 

@@ -37,12 +37,11 @@ def choose_starts(prompts: Mapping[Ids, int], known: Iterable[Ids] = ()) -> dict
         groups.setdefault(longest(prompt, held), []).append(prompt)
     chains: dict[Ids, Chain] = {}
     for base, having in groups.items():
-        for prompt, shared in _shared(having, len(base)).items():
-            chain = [*([base] if base else []), *shared]
-            most = prompt[:-1]
-            if prompts[prompt] > 1 and len(most) - max(map(len, chain), default=0) >= LONG:
-                chain.append(most)
-            chains[prompt] = tuple(chain)
+        chains |= _shared(having, base)
+    for prompt, chain in chains.items():
+        most = prompt[:-1]
+        if prompts[prompt] > 1 and len(most) - len(last_of(chain)) >= LONG:
+            chains[prompt] = (*chain, most)
     return chains
 
 
@@ -58,17 +57,18 @@ def common(first: Ids, second: Ids, known: int = 0) -> int:
     return next((at for at in range(known, most) if first[at] != second[at]), most)
 
 
-def _shared(prompts: list[Ids], base: int) -> dict[Ids, Chain]:
-    """What sorted prompts share beyond their first ``base`` columns, wherever it saves ``WORTH`` columns or more."""
+def _shared(prompts: list[Ids], base: Ids) -> dict[Ids, Chain]:
+    """``base`` and what sorted prompts share beyond it, wherever that saves ``WORTH`` columns or more."""
     chains: dict[Ids, Chain] = {}
-    groups: list[tuple[list[Ids], int, Chain]] = [(prompts, base, ())]
+    groups: list[tuple[list[Ids], Chain]] = [(prompts, (base,) if base else ())]
     while groups:
-        group, kept, chain = groups.pop()
+        group, chain = groups.pop()
+        kept = len(last_of(chain))
         alike = common(group[0], group[-1], kept) if len(group) > 1 else 0
         if (alike - kept) * (len(group) - 1) >= WORTH:
-            kept, chain = alike, (*chain, group[0][:alike])
+            chain = (*chain, group[0][:alike])
         ending = alike + 1 if len(group) > 1 else len(group[0])
         chains |= {prompt: chain for prompt in group if len(prompt) <= ending}
         going = (prompt for prompt in group if len(prompt) > ending)
-        groups += [(list(part), kept, chain) for _, part in groupby(going, key=lambda one: one[:ending])]
+        groups += [(list(part), chain) for _, part in groupby(going, key=lambda one: one[:ending])]
     return chains

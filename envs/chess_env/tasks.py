@@ -6,7 +6,6 @@ ever moves a test position into training.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 import chess
@@ -15,13 +14,20 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from envs.base import SPLITS, InputError, Split, Task
 from envs.chess_env.puzzles import Puzzle
 from envs.chess_env.render import Style, position_text
+from envs.hashing import fraction, split_by
 from envs.settings import Sizes, check_shares
 
 MAX_PLIES = 9
 """Longest line in use, as published; the data holds some longer ones."""
-EXAMPLE = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - -"
-"""A position that a starting harness may quote as its example (e1e8 mates); it is in no split."""
-RESERVED = frozenset({EXAMPLE})
+RESERVED = frozenset(
+    {
+        "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - -",
+        "8/8/8/8/8/1k6/7q/1K6 b - -",
+        "k7/8/1K6/8/8/8/8/7R w - -",
+        "4r1k1/5ppp/8/8/8/8/5PPP/6K1 b - -",
+    }
+)
+"""Positions that a starting harness quotes as its examples; they are in no split."""
 SHARES: Mapping[Split, float] = {"weight": 0.6, "search": 0.1, "select": 0.1, "test": 0.2}
 """What part of all positions belongs to each split."""
 
@@ -58,19 +64,9 @@ class Band(BaseModel):
         return fits and self.min_rating <= puzzle.rating <= self.max_rating
 
 
-def _hash(*parts: object) -> int:
-    """64 bits that depend on every part."""
-    return int.from_bytes(hashlib.sha256("|".join(map(str, parts)).encode()).digest()[:8], "big")
-
-
 def split_of(position: str) -> Split:
     """The split of a position (a FEN without its move counters)."""
-    place = _hash("split", position) / 2**64
-    for split in SPLITS:
-        place -= SHARES[split]
-        if place < 0:
-            return split
-    return SPLITS[-1]
+    return split_by(SHARES, position)
 
 
 def pick(
@@ -82,7 +78,7 @@ def pick(
     few puzzles.
     """
     check_shares("bands", [band.name for band in bands], sizes, len(bands))
-    mixed = sorted(puzzles, key=lambda puzzle: (_hash("order", seed, puzzle.position), puzzle.id))
+    mixed = sorted(puzzles, key=lambda puzzle: (fraction("order", seed, puzzle.position), puzzle.id))
     taken = set(RESERVED)
     columns = [_fill(band, mixed, sizes, len(bands), taken) for band in bands]
     return {

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from envs.base import SPLITS, InputError, Split, Task, digests
+from envs.hashing import fraction, split_by
 from envs.hub.load import Loaded, load
 from envs.hub.overlap import Overlap, normal, refuse_overlap
-from envs.hub.records import Row, fraction
+from envs.hub.records import Row
 from envs.hub.sources import Source
 from envs.settings import Sizes
 
@@ -124,7 +125,7 @@ class _Filling:
 
     def _column(self, split: Split, one: Pool, wanted: int, taken: set[str]) -> list[Task]:
         """One set's tasks of a split; ``taken``: keys of the split's questions so far, added to."""
-        own = [item for item in one.items if split == "test" or split_of(item.key) == split]
+        own = [item for item in one.items if split == "test" or split_by(SHARES, item.key) == split]
         tasks: list[Task] = []
         for item in sorted(own, key=lambda item: fraction("order", self._seed, item.key)):
             if len(tasks) == wanted:
@@ -149,16 +150,6 @@ class _Filling:
             return "repeated"
         twin = self._earlier.find(item.question)
         return f"{twin.kind} {twin.owner}" if twin else ""
-
-
-def split_of(key: str) -> Split:
-    """The split of a training question by its normal form, whatever seed and sizes."""
-    place = fraction("split", key)
-    for split, share in SHARES.items():
-        place -= share
-        if place < 0:
-            return split
-    return "weight"
 
 
 def about(loaded: Loaded, dropped: Mapping[str, int]) -> dict[str, object]:

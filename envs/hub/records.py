@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from envs.base import InputError
+from envs.hashing import fraction
 from envs.hub.sources import Source
 
 Row = Mapping[str, Any]
@@ -49,12 +50,6 @@ def content_hash(rows: Sequence[Row]) -> str:
     bodies = (json.dumps(row, sort_keys=True, ensure_ascii=False) for row in rows)
     each = sorted(hashlib.sha256(body.encode()).digest() for body in bodies)
     return hashlib.sha256(b"".join(each)).hexdigest()
-
-
-def fraction(*parts: object) -> float:
-    """A number from 0 to 1 that is a hash of all parts."""
-    body = "|".join(map(str, parts))
-    return int.from_bytes(hashlib.sha256(body.encode()).digest()[:8], "big") / 2**64
 
 
 def _places(source: Source, data: Any) -> Sequence[int]:

@@ -6,20 +6,24 @@ from whale.offline.edit import Edit, percent
 from whale.offline.evidence import Evidence
 from whale.offline.wording_edits import put, unless
 
-CHECKS_FIRST = r'''
+_SORTED = r'''
 def restated(text, question):
-    """List moves whose SAN bears a mark of check or mate before the others; the order within each stays."""
+    """List moves whose SAN <<what>> before the others; the order within each stays."""
     found = re.search(r"Legal moves: (.*)", question)
     if found is None:
         return text
     moves = found.group(1).split(", ")
-    moves.sort(key=lambda move: "+" not in move and "#" not in move)
+    moves.sort(key=lambda move: <<lacks>>)
     return text.replace(found.group(1), ", ".join(moves))
 '''
 
-CAPTURES_FIRST = CHECKS_FIRST.replace("bears a mark of check or mate", "says that they capture").replace(
-    '"+" not in move and "#" not in move', '"x" not in move'
-)
+
+def _first(what: str, lacks: str) -> str:
+    return _SORTED.replace("<<what>>", what).replace("<<lacks>>", lacks)
+
+
+CHECKS_FIRST = _first("bears a mark of check or mate", '"+" not in move and "#" not in move')
+CAPTURES_FIRST = _first("says that they capture", '"x" not in move')
 
 PIECES_IN_WORDS = r'''
 def restated(text, question):
