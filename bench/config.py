@@ -6,7 +6,7 @@ import difflib
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError
 
@@ -186,10 +186,13 @@ def _explain(path: Path, error: ValidationError, root: type[BaseModel], above: t
     if first["type"] == "extra_forbidden":
         model: Any = root
         for part in first["loc"][:-1]:
-            field = model.model_fields.get(part) if isinstance(part, str) else None
-            model = field.annotation if field else None
-            if not hasattr(model, "model_fields"):
-                return f"{path}: unknown key {place}"
+            if isinstance(part, int):
+                model = next(iter(get_args(model)), None)  # of a list, what it holds
+            else:
+                field = getattr(model, "model_fields", {}).get(part)
+                model = field.annotation if field else None
+        if not hasattr(model, "model_fields"):
+            return f"{path}: unknown key {place}"
         return f"{path}: unknown key {place}{near(str(first['loc'][-1]), sorted(model.model_fields))}"
     if first["type"] == "missing":
         return f"{path}: {place} is missing; every number of a run must stand in its profile"

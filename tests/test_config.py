@@ -124,6 +124,10 @@ def test_every_profile_opens_with_what_it_is_for(name: str) -> None:
         ("rollout.temperature=nan", "rollout.temperature = nan: Input should be"),
         ("env.sizes.train=4", "unknown key env.sizes.train"),
         ("zzz.a=1", "unknown key zzz; known: "),
+        (
+            "env.families=[{name='a', generator='chain_sum', optoins={}}]",
+            "unknown key env.families.0.optoins; did you mean 'options'? Known: generator, name, options",
+        ),
     ],
 )
 def test_what_a_wrong_key_or_value_says(override: str, message: str) -> None:
