@@ -9,7 +9,6 @@ import pytest
 from envs.base import Verdict
 from tests.small import call, rollout, tokenizer_of
 from whale.rows import Row, accepted, counted, rows_of, trained_tokens
-from whale.trl_step import collate
 
 EOS = 0
 
@@ -85,12 +84,3 @@ def test_impossible_rows_are_refused() -> None:
         Row((1, 2), (1,))
     with pytest.raises(ValueError, match="no token of the model's own"):
         Row((1, 2), (0, 0))
-
-
-def test_padding_has_no_loss_and_the_same_token_as_an_end_of_turn_has() -> None:
-    short, long = Row((5, 6, EOS), (0, 1, 1)), Row((5, EOS, 7, 8, EOS), (0, 0, 0, 1, 1))
-    batch = collate([(short, 2), (long, 1)], pad_id=EOS)
-    assert batch["input_ids"].tolist() == [[5, 6, EOS, EOS, EOS], [5, EOS, 7, 8, EOS]]
-    assert batch["labels"].tolist() == [[-100, 6, EOS, -100, -100], [-100, -100, -100, 8, EOS]]
-    assert batch["attention_mask"].tolist() == [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]
-    assert batch["weight"].tolist() == [2.0, 1.0]

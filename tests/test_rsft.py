@@ -16,6 +16,7 @@ from envs.base import Verdict
 from tests.small import Bench, PlainEnvironment, call, rollout
 from whale.hosting import HarnessHost
 from whale.models import ModelSource
+from whale.packs import pack
 from whale.records import Rollout
 from whale.rows import Row, counted, trained_tokens
 from whale.rsft import RsftLearner, StepReport, weights_id
@@ -26,11 +27,13 @@ EOS = 0
 ROWS = [
     (Row((5, 9, 40, 41, EOS), (0, 0, 1, 1, 1)), 1),
     (Row((5, 11, 60, EOS), (0, 0, 1, 1)), 2),
+    (Row((5, 11, 60, EOS, 12), (0, 0, 0, 0, 1)), 1),
+    (Row((5, 11, 60, 61), (0, 0, 1, 1)), 3),
     (Row((7, 8, 70, EOS, 30, 31, 32, 80, 81, EOS), (0, 0, 1, 1, 0, 0, 0, 1, 1, 1)), 1),
 ]
-"""Three rows: a plain one, one that occurs twice, one of two merged calls."""
-TOKENS = 3 + 2 * 2 + 5
-SPLITS = {"whole": [3], "two": [2, 1], "single": [1, 1, 1]}
+"""A plain row, one that occurs twice, two that continue or leave it half way, one of two merged calls."""
+TOKENS = 3 + 2 * 2 + 1 + 3 * 2 + 5
+SPLITS = {"whole": [5], "two": [3, 2], "single": [1, 1, 1, 1, 1]}
 NO_CLIP = 1e9
 
 
@@ -46,7 +49,7 @@ def fresh(source: ModelSource) -> Any:
 
 def learner_of(source: ModelSource, tokenizer: Any, **changed: float) -> RsftLearner:
     values = {"rate": 1e-3, "minibatch": 64, "micro_tokens": 64, "clip": 1.0, **changed}
-    return RsftLearner(fresh(source), tokenizer, EOS, LearnerSettings.model_validate(values))
+    return RsftLearner(fresh(source), tokenizer, LearnerSettings.model_validate(values))
 
 
 def formula(model: Any, rows: Sequence[tuple[Row, int]]) -> Any:
@@ -70,9 +73,8 @@ def train(model: Any, tokenizer: Any, optimizer: Any, sizes: list[int], scratch:
         model,
         tokenizer,
         optimizer,
-        split(sizes),
+        [pack(rows) for rows in split(sizes)],
         total_tokens=TOKENS,
-        pad_id=EOS,
         clip=clip,
         scratch=str(scratch),
     )
@@ -120,7 +122,7 @@ def test_the_gradient_is_clipped_over_the_whole_mini_batch(
     random_model: ModelSource, tokenizer: Any, tmp_path: Path
 ) -> None:
     model, plain = fresh(random_model), fresh(random_model)
-    train(model, tokenizer, torch.optim.SGD(model.parameters(), lr=1.0), [1, 1, 1], tmp_path, 0.25)
+    train(model, tokenizer, torch.optim.SGD(model.parameters(), lr=1.0), [1, 1, 1, 1, 1], tmp_path, 0.25)
     moved = zip(plain.parameters(), model.parameters(), strict=True)
     norm = torch.stack([(before - after).norm() for before, after in moved]).norm()
     assert float(norm) == pytest.approx(0.25, rel=1e-3)

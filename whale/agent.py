@@ -82,10 +82,7 @@ class Agent:
             from whale.rsft import RsftLearner
 
             engine = self.engine
-            pad = engine.tokenizer.pad_token_id
-            self._learner = RsftLearner(
-                engine.model, engine.tokenizer, 0 if pad is None else pad, self._learner_settings
-            )
+            self._learner = RsftLearner(engine.model, engine.tokenizer, self._learner_settings)
         return self._learner
 
     def learn(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:

@@ -2,7 +2,7 @@
 
 Source: WHALE (arXiv 2609.00196), weight update; RAFT-style. Mean negative log-likelihood of the model's own
 tokens over each mini-batch, AdamW, constant rate, no warm-up, no KL. Runs on TRL's ``SFTTrainer`` with rows
-that are tokenised already. Differs from the paper: equal rows are computed once and weighted (the same
+that are tokenised already. Differs from the paper: what rows have in common is computed once (``packs``, the same
 gradient), and the loss is divided by the tokens of the whole mini-batch, never per device.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import random
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from whale.packs import packed
 from whale.records import Rollout
 from whale.rows import Row, accepted, counted, trained_tokens
 from whale.settings import LearnerSettings as LearnerSettings
@@ -39,9 +40,9 @@ class StepReport:
 class RsftLearner:
     """Trains the engine's model object in place; owns the optimizer, which lives as long as the arm's weights."""
 
-    def __init__(self, model: Any, tokenizer: Any, pad_id: int, settings: LearnerSettings) -> None:
-        """``model`` is shared with the engine; ``pad_id`` only fills, masks are made from lengths."""
-        self.model, self.tokenizer, self.pad_id, self.settings = model, tokenizer, pad_id, settings
+    def __init__(self, model: Any, tokenizer: Any, settings: LearnerSettings) -> None:
+        """``model`` is shared with the engine."""
+        self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self._start = {name: value.detach().clone() for name, value in _weights(model).items()}
         self.optimizer = self._fresh_optimizer()
 
@@ -83,15 +84,13 @@ class RsftLearner:
         """One optimizer step through TRL's trainer; returns the loss before it."""
         from whale.trl_step import train_once
 
-        batches = list(_micro_batches(rows, self.settings.micro_tokens))
         with tempfile.TemporaryDirectory() as scratch:
             loss = train_once(
                 self.model,
                 self.tokenizer,
                 self.optimizer,
-                batches,
+                list(packed(rows, self.settings.micro_tokens)),
                 total_tokens=trained_tokens(rows),
-                pad_id=self.pad_id,
                 clip=self.settings.clip,
                 scratch=scratch,
             )
@@ -123,15 +122,3 @@ def _weights(model: Any) -> dict[str, Tensor]:
 def _put(model: Any, weights: dict[str, Tensor]) -> None:
     for name, value in model.named_parameters():
         value.copy_(weights[name])
-
-
-def _micro_batches(rows: list[tuple[Row, int]], tokens: int) -> Iterator[list[tuple[Row, int]]]:
-    """Rows of like length together, each batch within ``tokens`` once padded (a longer row stands alone)."""
-    batch: list[tuple[Row, int]] = []
-    for row in sorted(rows, key=lambda item: (len(item[0].ids), item[0].ids)):
-        if batch and (len(batch) + 1) * len(row[0].ids) > tokens:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch

@@ -5,6 +5,7 @@ Apart from ``rsft`` because importing TRL takes seconds and only training needs 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from transformers import PrinterCallback
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
-from whale.rows import Row
+from whale.packs import Pack
 
 
 class _WeightedTrainer(SFTTrainer):
@@ -33,57 +34,38 @@ class _WeightedTrainer(SFTTrainer):
 
 
 def token_loss(model: Any, inputs: dict[str, Any]) -> Tensor:
-    """Sum over trained tokens of ``weight`` x NLL. Logits exist for trained positions only.
+    """Sum over trained tokens of ``weight`` x NLL. Logits exist for trained tokens only.
 
-    ``inputs``: ``input_ids``, ``attention_mask``, ``labels`` [rows, tokens] (-100 = no loss), ``weight`` [rows].
+    ``inputs``: see ``whale.packs.Pack.tensors``.
     """
-    labels = inputs["labels"][:, 1:]
     hidden = model.get_decoder()(
-        input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], use_cache=False
-    ).last_hidden_state[:, :-1]
-    live = labels != -100
-    logits = model.get_output_embeddings()(hidden[live]).float()
-    nll: Tensor = torch.nn.functional.cross_entropy(logits, labels[live], reduction="none")
-    weight = inputs["weight"][:, None].expand_as(labels)[live]
-    total: Tensor = (nll * weight).sum()
+        input_ids=inputs["input_ids"],
+        attention_mask=inputs["attention_mask"],
+        position_ids=inputs["position_ids"],
+        use_cache=False,
+    ).last_hidden_state[0]
+    logits = model.get_output_embeddings()(hidden[inputs["before"]]).float()
+    nll: Tensor = torch.nn.functional.cross_entropy(logits, inputs["target"], reduction="none")
+    total: Tensor = (nll * inputs["weight"]).sum()
     return total
-
-
-def collate(batch: list[tuple[Row, int]], pad_id: int) -> dict[str, Tensor]:
-    """Pad on the right to the longest row; padding has no loss because of its place, not its token."""
-    width = max(len(row.ids) for row, _ in batch)
-    ids = [list(row.ids) + [pad_id] * (width - len(row.ids)) for row, _ in batch]
-    labels = [
-        [token if own else -100 for token, own in zip(row.ids, row.mask, strict=True)]
-        + [-100] * (width - len(row.ids))
-        for row, _ in batch
-    ]
-    real = [[1] * len(row.ids) + [0] * (width - len(row.ids)) for row, _ in batch]
-    return {
-        "input_ids": torch.tensor(ids),
-        "labels": torch.tensor(labels),
-        "attention_mask": torch.tensor(real),
-        "weight": torch.tensor([float(count) for _, count in batch]),
-    }
 
 
 def train_once(
     model: Any,
     tokenizer: Any,
     optimizer: Optimizer,
-    batches: list[list[tuple[Row, int]]],
+    packs: Sequence[Pack],
     *,
     total_tokens: int,
-    pad_id: int,
     clip: float,
     scratch: str,
 ) -> float:
-    """Accumulate the gradient over ``batches`` and step once; returns the mini-batch's loss before the step."""
+    """Accumulate the gradient over ``packs`` and step once; returns the mini-batch's loss before the step."""
     cpu = next(model.parameters()).device.type == "cpu"
     config = SFTConfig(
         output_dir=scratch,
         per_device_train_batch_size=1,
-        gradient_accumulation_steps=len(batches),
+        gradient_accumulation_steps=len(packs),
         num_train_epochs=1,
         max_grad_norm=clip,
         max_length=None,
@@ -100,12 +82,12 @@ def train_once(
         average_tokens_across_devices=False,
         accelerator_config={"even_batches": False},
     )
-    dataset = Dataset.from_dict({"input_ids": [[index] for index in range(len(batches))]})
+    dataset = Dataset.from_dict({"input_ids": [[index] for index in range(len(packs))]})
     trainer = _WeightedTrainer(
         model=model,
         args=config,
         train_dataset=dataset,
-        data_collator=lambda items: collate(batches[items[0]["input_ids"][0]], pad_id),
+        data_collator=lambda items: packs[items[0]["input_ids"][0]].tensors(),
         processing_class=tokenizer,
         optimizers=(optimizer, LambdaLR(optimizer, lambda _: 1.0)),
     )
