@@ -30,7 +30,7 @@ class Pack:
         """What the model and the loss need; ``rows`` is 1 and ``tokens`` the length of ``ids``.
 
         ``input_ids``, ``position_ids`` [rows, tokens]; ``attention_mask`` [rows, 1, tokens, tokens], true where a
-        token (second to last axis) sees another; ``before``, ``target``, ``weight`` [trained tokens].
+        token (second to last axis) sees another; ``before``, ``labels``, ``weight`` [trained tokens].
         """
         size = len(self.ids)
         position = torch.zeros(1, size, dtype=torch.long)
@@ -43,7 +43,7 @@ class Pack:
             "position_ids": position,
             "attention_mask": seen,
             "before": torch.tensor([place for place, _ in self.weights]),
-            "target": torch.tensor([token for _, token in self.weights]),
+            "labels": torch.tensor([token for _, token in self.weights]),
             "weight": torch.tensor([float(count) for count in self.weights.values()]),
         }
 

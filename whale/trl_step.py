@@ -45,7 +45,7 @@ def token_loss(model: Any, inputs: dict[str, Any]) -> Tensor:
         use_cache=False,
     ).last_hidden_state[0]
     logits = model.get_output_embeddings()(hidden[inputs["before"]]).float()
-    nll: Tensor = torch.nn.functional.cross_entropy(logits, inputs["target"], reduction="none")
+    nll: Tensor = torch.nn.functional.cross_entropy(logits, inputs["labels"], reduction="none")
     total: Tensor = (nll * inputs["weight"]).sum()
     return total
 
