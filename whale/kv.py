@@ -112,13 +112,11 @@ class Rows:
         for layer in self.layers:
             layer.copy(sources, targets)
 
-    def of(self, row: int) -> list[tuple[Tensor, Tensor]]:
-        """Copies of the keys and values of one row, a pair a layer, each [1, heads, columns, width], unpadded."""
-        unused = int(self.pad[row])
-        return [
-            (layer.keys[row : row + 1, :, unused:].clone(), layer.values[row : row + 1, :, unused:].clone())
-            for layer in self.layers
-        ]
+    def of(self, row: int, columns: int) -> list[tuple[Tensor, Tensor]]:
+        """Copies of the first keys and values of one row, a pair a layer, each [1, heads, columns, width]."""
+        first = int(self.pad[row])
+        wanted = slice(row, row + 1), slice(None), slice(first, first + columns)
+        return [(layer.keys[wanted].clone(), layer.values[wanted].clone()) for layer in self.layers]
 
     @staticmethod
     def join(parts: Sequence[Rows]) -> Rows:

@@ -15,7 +15,7 @@ from torch import Tensor
 from whale.batch import pieces
 from whale.kv import Rows
 from whale.prefix_attention import Prefix, Shared
-from whale.starts import Chain, Ids, longest
+from whale.starts import LONG, Chain, Ids, longest
 
 Prefill = Callable[[Sequence[tuple[Ids, Ids]]], tuple[Rows, Tensor]]
 """Computes what follows the start of each (start, whole prompt)."""
@@ -67,6 +67,19 @@ class StartCache:
                 break
             spare += self._drop(start)
 
+    def offer(self, prompts: Sequence[tuple[Ids, Ids]], rows: Rows, used: Iterable[Ids]) -> None:
+        """Keep also long prompts that rows have just computed: a harness often asks again or goes on from there.
+
+        ``prompts``: (start, whole prompt) of each row; ``used``: as for ``keep``. What lies idle is not pushed out.
+        """
+        busy = {part for start in used for part in self._parts(start)}
+        spare = self._idle_columns - sum(self._own(start) for start in self._starts if start not in busy)
+        for row, (before, prompt) in enumerate(prompts):
+            own = len(prompt) - 1 - len(before)
+            if LONG <= own <= spare and prompt[:-1] not in self._starts:
+                self._starts[prompt[:-1]] = Start(before, rows.of(row, own))
+                spare -= own
+
     def shared(self, starts: Sequence[Ids], device: torch.device) -> Shared:
         """Which rows read which start's columns; ``starts``: each row's last start, empty for none."""
         levels: list[dict[Ids, list[int]]] = []
@@ -108,5 +121,5 @@ class StartCache:
             for piece in pieces([(longest(start, self._starts), start) for start in ready]):
                 rows, _ = self._prefill(piece)
                 for row, (before, start) in enumerate(piece):
-                    self._starts[start] = Start(before, rows.of(row))
+                    self._starts[start] = Start(before, rows.of(row, len(start) - len(before)))
             missing = [start for start in missing if start not in self._starts]

@@ -154,12 +154,12 @@ class TransformersEngine:
         self._starts.keep([chains[prompt] for prompt in group], {path.start for path in self._paths if path})
         self._compact()
         parts = [(self._rows, self._logits)] if self._rows is not None and self._logits is not None else []
-        parts += [
-            self._prefill(piece) for piece in pieces([(last_of(chains[prompt]), prompt) for prompt in group])
-        ]
+        self._paths += [Branch(chains[prompt], (), samples) for prompt, samples in group.items()]
+        for piece in pieces([(last_of(chains[prompt]), prompt) for prompt in group]):
+            parts.append(self._prefill(piece))
+            self._starts.offer(piece, parts[-1][0], {path.start for path in self._paths if path})
         self._rows = Rows.join([rows for rows, _ in parts])
         self._logits = torch.cat([logits for _, logits in parts])
-        self._paths += [Branch(chains[prompt], (), samples) for prompt, samples in group.items()]
 
     def _compact(self) -> None:
         """Remove finished rows from the batch."""

@@ -24,7 +24,6 @@ RESERVED = frozenset(
         "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - -",
         "8/8/8/8/8/1k6/7q/1K6 b - -",
         "k7/8/1K6/8/8/8/8/7R w - -",
-        "4r1k1/5ppp/8/8/8/8/5PPP/6K1 b - -",
     }
 )
 """Positions that a starting harness quotes as its examples; they are in no split."""

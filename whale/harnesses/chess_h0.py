@@ -1,4 +1,4 @@
-"""Starting harness for chess, weak on purpose: one move tag a turn, four examples, two retries, nine turns."""
+"""Starting harness for chess, weak on purpose: one move tag a turn, three examples, two retries, nine turns."""
 
 import re
 
@@ -20,11 +20,6 @@ EXAMPLES = [
         "White to move.\nFEN: k7/8/1K6/8/8/8/8/7R w - - 0 60\n"
         "Legal moves: h1h8 (Rh8#), b6c6 (Kc6), h1a1 (Ra1+), h1h2 (Rh2)",
         "h1h8",
-    ),
-    (
-        "Black to move.\nFEN: 4r1k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1\n"
-        "Legal moves: h7h6 (h6), e8d8 (Rd8), e8e1 (Re1#), g8f8 (Kf8)",
-        "e8e1",
     ),
 ]
 TURNS = 9
