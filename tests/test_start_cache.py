@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from whale import batch
+from whale.batch import pieces
 from whale.contract import Message, assistant, user
 from whale.engine import Request, Sampling
 from whale.models import ModelSource
@@ -76,3 +80,14 @@ def test_no_more_is_kept_than_may_lie_idle(random_model: ModelSource, kept: int)
     assert len(engine._starts.known) == kept
     assert sum(map(len, engine._starts.known)) <= engine.columns // 2
     assert [ask(engine, talk) for talk in OTHERS] == replies
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 300)), max_size=60))
+def test_prompts_of_like_length_go_through_the_model_together(lengths: list[tuple[int, int]]) -> None:
+    prompts = [((0,) * start, (0,) * (start + rest)) for start, rest in lengths]
+    made = pieces(prompts)
+    assert sorted(pair for piece in made for pair in piece) == sorted(prompts)
+    for piece in made:
+        rests = [len(prompt) - len(start) for start, prompt in piece]
+        assert max(rests) * len(rests) <= batch.PREFILL or len(rests) == 1
+        assert max(rests) * len(rests) - sum(rests) <= batch.PADDING

@@ -5,7 +5,7 @@ Counting only; no tensor is touched here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,8 @@ from whale.starts import Chain, Ids, last_of
 
 PREFILL = 4096
 """Tokens of prompts, padding included, that go through the model at once."""
+PADDING = 64
+"""How many of them may be padding; another pass costs about as much (the weights are read once more)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +71,19 @@ def fitting_count(
     return len(taken)
 
 
-def pieces(prompts: Sequence[tuple[Ids, Ids]]) -> Iterator[list[tuple[Ids, Ids]]]:
-    """(start, prompt) in their order, cut where more than ``PREFILL`` tokens, padding included, stand together."""
-    piece: list[tuple[Ids, Ids]] = []
-    width = 0
-    for start, prompt in prompts:
+def pieces(prompts: Sequence[tuple[Ids, Ids]]) -> list[list[tuple[Ids, Ids]]]:
+    """(start, prompt) in parts that go through the model one after the other, the shortest rests first.
+
+    Rests of like length stand together: a part has at most ``PREFILL`` tokens, ``PADDING`` of them padding.
+    """
+    made: list[list[tuple[Ids, Ids]]] = []
+    real = 0
+    for start, prompt in sorted(prompts, key=lambda pair: len(pair[1]) - len(pair[0])):
         rest = len(prompt) - len(start)
-        if piece and max(width, rest) * (len(piece) + 1) > PREFILL:
-            yield piece
-            piece, width = [], 0
-        piece.append((start, prompt))
-        width = max(width, rest)
-    if piece:
-        yield piece
+        whole = rest * (len(made[-1]) + 1) if made else 0
+        if not made or whole > PREFILL or whole - real - rest > PADDING:
+            made.append([])
+            real = 0
+        made[-1].append((start, prompt))
+        real += rest
+    return made

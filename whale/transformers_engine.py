@@ -151,13 +151,15 @@ class TransformersEngine:
             group.setdefault(request.prompt_ids, []).append(sample)
         if not group:
             return
-        self._starts.keep([chains[prompt] for prompt in group], {path.start for path in self._paths if path})
+        entering = [(last_of(chains[prompt]), prompt) for prompt in group]
+        used = {path.start for path in self._paths if path}
+        self._starts.keep([chains[prompt] for prompt in group], used)
         self._compact()
         parts = [(self._rows, self._logits)] if self._rows is not None and self._logits is not None else []
-        self._paths += [Branch(chains[prompt], (), samples) for prompt, samples in group.items()]
-        for piece in pieces([(last_of(chains[prompt]), prompt) for prompt in group]):
+        for piece in pieces(entering):
             parts.append(self._prefill(piece))
-            self._starts.offer(piece, parts[-1][0], {path.start for path in self._paths if path})
+            self._paths += [Branch(chains[prompt], (), group[prompt]) for _, prompt in piece]
+            self._starts.offer(piece, parts[-1][0], used.union(start for start, _ in entering))
         self._rows = Rows.join([rows for rows, _ in parts])
         self._logits = torch.cat([logits for _, logits in parts])
 

@@ -10,6 +10,8 @@ from importlib.metadata import version
 from statistics import fmean
 from typing import ClassVar
 
+from pydantic import Field
+
 from envs.base import SPLITS, InputError, Score, Split, Task, Verdict, digests
 from envs.chess_env import hub
 from envs.chess_env.game import Game, Rule, random_accuracy
@@ -32,7 +34,7 @@ class ChessSettings(EnvSettings):
 
     verifier: Rule
     """``canonical``: the stored line only, the published rule; ``robust``: on the last ply any mate counts."""
-    bands: list[Band]
+    bands: list[Band] = Field(min_length=1)
     source: DataSource = "embedded"
     """``hub``: the set ``Lichess/chess-puzzles``."""
     san: San

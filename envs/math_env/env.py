@@ -29,10 +29,11 @@ class MathSettings(EnvSettings):
 
     @model_validator(mode="after")
     def _families_go_with_embedded(self) -> MathSettings:
-        if self.source == "hub" and self.families:
+        if (self.source == "hub") == bool(self.families):
             names = [family.name for family in self.families]
             raise ValueError(
-                f"families go with source = 'embedded'; with source = 'hub' write families = [], got {names}"
+                "one family or more goes with source = 'embedded'; with source = 'hub' write families = [], "
+                f"got source = {self.source!r}, families {names}"
             )
         return self
 

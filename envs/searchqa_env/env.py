@@ -58,6 +58,10 @@ class SearchQASettings(EnvSettings):
 
     @model_validator(mode="after")
     def _hub_brings_its_families_and_no_corpus(self) -> SearchQASettings:
+        if self.source == "embedded" and not self.families:
+            raise ValueError(
+                "source = 'embedded' needs one [[env.families]] entry or more, got families = []"
+            )
         if self.source == "hub" and (self.families or self.retriever != "http"):
             names = [family.name for family in self.families]
             raise ValueError(
