@@ -30,6 +30,7 @@ from envs.base import InputError
 from envs.table import ENVIRONMENTS
 from whale.harnesses import starting
 from whale.lab import prune
+from whale.rollout import OutageError
 from whale.schedule import Method
 from whale.search import SearchError
 from whale.store import exclusive
@@ -142,6 +143,8 @@ def main() -> None:
                 _stop(f"error: {error}", 2)
             if isinstance(error, SearchError):
                 _stop(f"the search failed: {error}", 1)
+            if isinstance(error, OutageError):
+                _stop(f"stopped by an outage: {error}", 1)
             raise
 
 

@@ -22,6 +22,7 @@ from bench.result_file import dump
 from tests.commands import ROOT, bench
 from tests.fake_results import one_result
 from whale.models import SMOLLM2_GGUF
+from whale.rollout import OutageError
 from whale.search import SearchError
 
 
@@ -120,6 +121,14 @@ def test_a_failed_search_is_an_error_of_its_own(said: Said, monkeypatch: pytest.
     code, out, err = said("plan", "math")
     assert (code, out) == (1, "")
     assert err == "the search failed: iteration 1: 0 valid harnesses of 2 asked\n"
+
+
+def test_an_outage_is_said_in_one_line(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OutageError("the server is down")
+
+    monkeypatch.setattr(cli, "load_profile", fails)
+    assert said("plan", "math") == (1, "", "stopped by an outage: the server is down\n")
 
 
 @pytest.mark.parametrize("becomes", [KeyboardInterrupt, EOFError, ImportError, RuntimeError, SystemExit(1)])

@@ -16,7 +16,7 @@ from whale.hosting import HarnessHost
 from whale.lab import Trained
 from whale.models import ModelSource
 from whale.records import Harness, Rollout, Spend
-from whale.rollout import Work
+from whale.rollout import OutageError, Work
 
 OTHER = ASK.replace("max_tokens=12", "max_tokens=11")
 
@@ -135,20 +135,20 @@ def test_of_duplicate_rows_the_first_counts(places: Places) -> None:
     assert again.submitted == 0
 
 
-def test_an_outage_is_owed_again_and_nothing_else_is(places: Places) -> None:
+def test_an_outage_stops_the_block_and_only_it_is_owed(places: Places) -> None:
     clock = "def solve(problem):\n    return problem.question + (yield Tool('clock'))\n"
 
     def run(bench: Bench) -> list[Rollout]:
         return bench.lab.rollouts(bench.state(clock), work_of(bench, clock), "test", 0)
 
-    broken = run(places.open(down=(1, 4)))
-    down = [item for item in broken if item.score.verdict is Verdict.INFRA_ERROR]
-    assert len(down) == 4
-    assert all(item.score.value == 0 and item.error == "the clock is down" for item in down)
+    with pytest.raises(OutageError, match=r"2 of 8 rollouts \(test\) .* the clock is down.* are recorded"):
+        run(places.open(down=(1, 4)))
+    recorded = places.log().read_text(encoding="utf-8").splitlines()
+    assert recorded
+    assert not any("infra_error" in line for line in recorded)
     mended = run(places.open())
     assert Verdict.INFRA_ERROR not in [item.score.verdict for item in mended]
-    kept = [item for item in broken if item not in down]
-    assert [item for item in mended if item.key in {other.key for other in kept}] == kept
+    assert places.log().read_text(encoding="utf-8").splitlines()[: len(recorded)] == recorded
     assert run(places.open()) == mended
 
 
@@ -214,7 +214,8 @@ def test_an_evaluation_counts_every_rollout_once(places: Places) -> None:
 
 
 def train(bench: Bench) -> Trained:
-    return bench.lab.train(bench.state(), 2, 0)
+    """Two steps under a seed with which both have something to learn from."""
+    return bench.lab.train(bench.state(), 2, 5)
 
 
 def test_a_weight_phase_is_trained_once(places: Places) -> None:

@@ -16,7 +16,7 @@ from whale.engine import Sampling
 from whale.hosting import HarnessHost
 from whale.models import ModelSource
 from whale.records import Harness, Rollout, Spend
-from whale.rollout import INFRA_TRIES, Caps, RolloutRunner, Work
+from whale.rollout import INFRA_TRIES, OUTAGE, Caps, OutageError, RolloutRunner, Work
 from whale.rows import accepted, rows_of
 from whale.transformers_engine import TransformersEngine
 
@@ -287,6 +287,38 @@ def test_a_lasting_outage_is_an_error_of_the_machinery(
     assert made.score.value == 0
     assert made.error == "the clock is down"
     assert env.outages == 0
+
+
+def test_an_outage_that_does_not_end_stops_the_block(
+    engine: TransformersEngine, env: PlainEnvironment, host: HarnessHost
+) -> None:
+    env.outages = 10**6
+    works = [Work(task_of("12:00"), Harness(CLOCK), sample) for sample in range(OUTAGE + 1)]
+    runner = RolloutRunner(engine, env, host, Caps(200, 8))
+    with pytest.raises(
+        OutageError, match=rf"{OUTAGE} rollouts in a row .* each tried 3 times.* the clock is down"
+    ):
+        runner.run(works, (3,))
+    env.outages = 0
+    assert {made.score.verdict for made in runner.run(works, (3,))} == {Verdict.CORRECT}
+
+
+def test_a_verifier_that_breaks_is_no_wrong_answer(
+    engine: TransformersEngine, env: PlainEnvironment, host: HarnessHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise OSError("no process can be started")
+
+    monkeypatch.setattr(type(env.open(task_of("right"))), "verify", broken)
+    made = one(
+        engine,
+        env,
+        host,
+        "def solve(problem):\n    yield Chat([user('x')])\n    return 'right'\n",
+        task_of("right"),
+    )
+    assert made.score.verdict is Verdict.VERIFIER_ERROR
+    assert made.score.detail == "OSError: no process can be started"
 
 
 def test_every_rollout_gets_exactly_one_of_six_verdicts(

@@ -224,8 +224,9 @@ def test_the_form_of_the_protocol() -> None:
         {},
         {"result": None},
         {"result": []},
-        {"result": [[]]},
         {"result": [[], []]},
+        {"result": [[{"document": {"id": 1, "contents": "half \ud800"}, "score": 1}]]},
+        {"result": [[{"document": DOCUMENT, "score": 10**400}]]},
         {"result": [{}]},
         {"result": [["text"]]},
         {"result": [[DOCUMENT]]},
@@ -246,7 +247,12 @@ def test_a_reply_out_of_form_is_a_tool_error_at_once(body: object) -> None:
         assert len(asked) == 1
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff\xfe", b'{"result": [['])
+def test_a_server_may_find_nothing() -> None:
+    with hostile(says({"result": [[]]})) as (url, _):
+        assert client(url).search(["q"], 3) == [[]]
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff\xfe", b'{"result": [[', b"[" * 200_000])
 def test_no_json_is_a_tool_error(body: bytes) -> None:
     with hostile(lambda handler: send(handler, body)) as (url, _), pytest.raises(ToolError, match="no JSON"):
         client(url).search(["q"], 1)
@@ -309,6 +315,14 @@ def test_nobody_listens() -> None:
 @pytest.mark.parametrize("url", ["", "localhost:8000", "file:///etc/passwd", "ftp://x"])
 def test_only_http(url: str) -> None:
     with pytest.raises(InputError, match="begins with http"):
+        HttpRetriever(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1/retri\u00e4ve", "http://[::1/r", "http://", "http://h:99999/r"]
+)
+def test_an_address_that_cannot_be_read(url: str) -> None:
+    with pytest.raises(InputError, match=r"cannot read the retriever's url .* write it like http://127"):
         HttpRetriever(url)
 
 

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from envs.base import Environment, InputError, Split, Task, Verdict
 from whale.agent import Agent, State
 from whale.records import Rollout, Spend
-from whale.rollout import RolloutRunner, Work
+from whale.rollout import OutageError, RolloutRunner, Work
 from whale.schedule import WeightSettings
 from whale.store import Log, content_key, write_json
 
@@ -80,7 +80,8 @@ class Lab:
     def rollouts(self, state: State, work: Sequence[Work], purpose: str, seed: int) -> list[Rollout]:
         """A block of rollouts, from the cache as far as it is there, in the order of ``work``.
 
-        Purpose and seed name the random stream. Rollouts that ended in ``infra_error`` are owed again.
+        Purpose and seed name the random stream. Raises ``OutageError`` when the machinery failed: rollouts that ended
+        in ``infra_error`` are not recorded but owed, so that no number ever holds one.
         """
         items = [item.key for item in work]
         key = self.key("rollouts", weights=state.weights_id, work=items, purpose=purpose, seed=seed)
@@ -96,9 +97,15 @@ class Lab:
             # as in a run that was never interrupted. What is already recorded stays as it was.
             self.agent.load(state)
             made = self.runner.run(chunk, (seed, purpose), lambda done: self.watch(purpose, len(work), done))
-            fresh = [rollout for rollout in made if rollout.key not in known]
+            down = [rollout for rollout in made if rollout.score.verdict is Verdict.INFRA_ERROR]
+            fresh = [rollout for rollout in made if rollout.key not in known and rollout not in down]
             log.append([_ROLLOUT.dump_json(rollout).decode() for rollout in fresh])
             known |= {rollout.key: rollout for rollout in fresh}
+            if owed := [rollout for rollout in down if rollout.key not in known]:
+                raise OutageError(
+                    f"{len(owed)} of {len(chunk)} rollouts ({purpose}) could not be carried out; the last: "
+                    f"{owed[-1].error}. Mend that and run the same command again: the others are recorded"
+                )
         return [known[item] for item in items]
 
     @property
@@ -108,7 +115,7 @@ class Lab:
 
     @staticmethod
     def _known(log: Log) -> dict[tuple[str, str, int], Rollout]:
-        """Recorded rollouts by key; of duplicates the first one counts, infrastructure errors never do."""
+        """Recorded rollouts by key; of duplicates the first one counts."""
         known: dict[tuple[str, str, int], Rollout] = {}
         for number, line in enumerate(log.lines(), 1):
             try:
@@ -118,8 +125,7 @@ class Lab:
                     f"{log.path}, line {number}, is no rollout: {error.errors()[0]['msg']}. Remove that line (its "
                     "work is then done again) or restore the file from a copy"
                 ) from error
-            if rollout.score.verdict is not Verdict.INFRA_ERROR:
-                known.setdefault(rollout.key, rollout)
+            known.setdefault(rollout.key, rollout)
         return known
 
     def train(self, state: State, steps: int, seed: int) -> Trained:

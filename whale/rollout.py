@@ -21,6 +21,13 @@ from whale.records import Harness, ModelCall, Rollout, Spend, ToolCall
 INFRA_TRIES = 3
 """How often an episode is started when the machinery, not the harness, fails."""
 
+OUTAGE = 5
+"""Rollouts given up one after the other, with no tool call that worked between them, that end a block."""
+
+
+class OutageError(RuntimeError):
+    """The machinery (a search server, the jail) is down; what was not recorded is owed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -106,6 +113,8 @@ class _Block:
         self.waiting = deque(range(len(work)))
         self.live: dict[str, _Live] = {}
         self.done: dict[int, Rollout] = {}
+        self.given_up = 0
+        """Rollouts in a row that ended in ``infra_error``."""
         weights = runner.engine.weights_id
         assert weights is not None, "the engine holds no weights"
         self.weights_id = weights
@@ -154,8 +163,8 @@ class _Block:
                 self._tool(event.key, live, event.tool)
         elif event.kind == "answer":
             assert event.answer is not None
-            score = live.episode.verify(event.answer, truncated=live.cut)
-            self._finish(event.key, score, answer=event.answer)
+            self.given_up = 0
+            self._finish(event.key, _verified(live, event.answer), answer=event.answer)
         elif event.fault == Fault.JAIL:
             self._infra(event.key, event.detail)
         else:
@@ -212,6 +221,7 @@ class _Block:
         except ToolError as error:
             self._infra(key, str(error))
             return
+        self.given_up = 0
         live.tools.append(ToolCall(tool.name, json.dumps(tool.arguments, sort_keys=True), result))
         self.runner.host.send(key, result)
 
@@ -226,6 +236,12 @@ class _Block:
             self.runner.host.stop(key)
             self._start(int(key), live.tries + 1)
         else:
+            self.given_up += 1
+            if self.given_up == OUTAGE:
+                raise OutageError(
+                    f"{OUTAGE} rollouts in a row could not be carried out, each tried {INFRA_TRIES} times; the last: "
+                    f"{reason}. Mend that and run the same command again: what is recorded stays"
+                )
             self._finish(key, Score.of(Verdict.INFRA_ERROR, detail=reason), error=reason)
 
     def _finish(self, key: str, score: Score, *, answer: str | None = None, error: str = "") -> None:
@@ -245,3 +261,11 @@ class _Block:
         )
         self.done[int(key)] = rollout
         self.progress(rollout)
+
+
+def _verified(live: _Live, answer: str) -> Score:
+    """The episode's verdict; whatever else comes out of a verifier is its own failure and never "wrong"."""
+    try:
+        return live.episode.verify(answer, truncated=live.cut)
+    except Exception as error:
+        return Score.of(Verdict.VERIFIER_ERROR, detail=f"{type(error).__name__}: {error}")

@@ -35,6 +35,8 @@ _PROMOTION = re.compile(r"(?<=[18])(?:\s*[ /]\s*|\s*=?\s*\((?=.\)))([qrbn])\)?\Z
 _CAPITALS = re.compile(r"[A-H][1-8](?:=?[QRBN])?|[NRQK][A-H]?[1-8]?X?[A-H][1-8]")
 _CASTLING = re.compile(r"[Oo0]-[Oo0](-[Oo0])?")
 _UCI = re.compile(r"([a-h][1-8])([a-h][1-8])([qrbn])?")
+_BOTH = re.compile(r"\s*([^\s()]{2,9})\s+\(([^\s()]{2,9})\)\s*")
+"""A move in two spellings, as the list of legal moves shows it."""
 _SQUARES = re.compile(r"([a-h][1-8])([-x]?)([a-h][1-8])(?:=?([qrbn]))?", re.IGNORECASE)
 
 
@@ -54,11 +56,16 @@ def read_move(board: chess.Board, text: str) -> Reading:
     Read are UCI in any case (``e7e8Q``, ``e7e8=q``, ``e2-e4``, king takes own rook for castling) and SAN with or
     without its marks (``Nf3``, ``nf3``, ``exd5+``, ``d:e5``, ``e8=N!``, ``e8(N)``, ``O-O``, ``0-0``, ``o-o``), with
     an optional move number before it, and praise, ``e.p.`` or "mate" after it. ``b`` at the start is the b-file,
-    ``B`` the bishop. Refused are piece signs and letters of other languages (``♘f3``, ``Sf3``), two moves, a pawn's
-    capture without its file or of nothing, a promotion without its piece, and the king's two steps as ``Kg1``.
+    ``B`` the bishop. ``g1f3 (Nf3)`` is read if both name the same move. Refused are piece signs and letters of other
+    languages (``♘f3``, ``Sf3``), two moves, a pawn's capture without its file or of nothing, a promotion without its
+    piece, and the king's two steps as ``Kg1``.
     """
     if (uci := _UCI.fullmatch(text)) and (move := _by_squares(board, *uci.groups(default=""))):
         return Reading(move)  # what the list of legal moves shows, and so what is nearly always written
+    if (both := _BOTH.fullmatch(text)) and len(text) <= LONGEST:
+        first, second = (read_move(board, part) for part in both.groups())
+        if first.move and first.move == second.move:
+            return first
     plain = _tidy(text)
     if not plain or len(plain) > LONGEST:
         return Reading(None, "that is no move" if plain else "no move was given")

@@ -24,6 +24,9 @@ _NAME = re.compile(
     r"|\\?[A-Za-z]+(?:_\{?\w+\}?)?'*(?: ?\([A-Za-z, ]+\))?|\\text ?\{[^{}]*\}|\([A-Za-z](?: ?, ?[A-Za-z])+\)"
 )
 
+_LABEL = re.compile(r"[A-Z]{3,}")
+"""``ABC`` and ``CBA`` are names or sequences, not products."""
+
 
 def same_answer(gold: str, answer: str) -> bool:
     """Whether ``answer`` is right for ``gold`` (both raw box contents).
@@ -124,6 +127,8 @@ def _same_percent(gold: Leaf, answer: Leaf) -> bool:
 def _same_text(gold: str, answer: str) -> bool:
     if _plain_words(gold) == _plain_words(answer):
         return True
+    if _LABEL.fullmatch(gold) and _LABEL.fullmatch(answer):
+        return False
     left, right = value_of(gold), value_of(answer)
     return left is not None and right is not None and equal(left, right)
 

@@ -37,6 +37,13 @@ _TAIL = re.compile(
 _MONEY = re.compile(r"(?P<sign>[-+]?) ?(?P<unit>\\\$|\$|€|£|¥|₹|\\pounds|\\euro) ?(?P<value>[-+\d.\\].*)")
 _BASE = re.compile(r"\(?(?P<value>[0-9A-F]+)\)? ?_ ?\{? ?(?:\\text ?\{ ?)?(?P<unit>\d+|[a-z]{3,})(?: ?\})*")
 _FUNCTION = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc|log|ln|exp)(?![A-Za-z])")
+_NO_UNIT = re.compile(
+    r"[\d!*+=<>]|\b(?:or|plus|minus|times|divided|multiplied|mod|modulo|factorial|dozen|percent of"
+    r"|half|halves|(?:third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth)s?"
+    r"|(?:hundred|thousand|million|billion|trillion)s?)\b|\A\W*(?:squared|cubed)\W*\Z"
+)
+"""What makes of the words behind a number another number, or a second answer."""
+_POWERS = re.compile(_POWER[:-1])
 _STRIP_BOX = re.compile(rf"{_STYLE}\{{([^{{}}]*)\}}")
 _MARKS = {"\\$": "$", "\\pounds": "£", "\\euro": "€"}
 _CURRENCY = {*_MARKS, "$", "€", "£", "¥", "₹"}
@@ -62,6 +69,8 @@ def split_unit(text: str) -> tuple[str, str]:
         return tail["value"].strip(), _MARKS.get(tail["unit"], tail["unit"])
     value = tail["value"].strip()
     lone = tail["unit"][0].isalpha()
+    if _NO_UNIT.search(_POWERS.sub("", _STRIP_BOX.sub(r" \1 ", tail["unit"]))):
+        return text, ""
     if (lone and not re.search(r"[\d}]$", value)) or value.count("{") != value.count("}"):
         return text, ""
     return value, standard_unit(tail["unit"])

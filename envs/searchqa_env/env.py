@@ -31,6 +31,10 @@ LONGEST_QUERY = 2000
 """Characters; a longer query is refused."""
 
 
+NOTHING = "No passage was found."
+"""What the tool says when a server finds nothing for a query."""
+
+
 class SearchQASettings(EnvSettings):
     """The ``[env]`` table of a SearchQA profile. ``data_seed`` decides which country belongs to which split."""
 
@@ -135,9 +139,8 @@ class SearchQAEnvironment:
     def search(self, query: str, k: int) -> str:
         """The ``k`` best passages as numbered text; raises ``ToolError`` when the retriever fails."""
         hits = self.retriever.search([query], k)[0]
-        return "\n\n".join(
-            _shown(number, hit, self.settings.passage_words) for number, hit in enumerate(hits, 1)
-        )
+        shown = (_shown(number, hit, self.settings.passage_words) for number, hit in enumerate(hits, 1))
+        return "\n\n".join(shown) or NOTHING
 
     def grade(self, gold: str, answer: str, *, truncated: bool) -> Score:
         """Judge a text against a gold as stored with the verifier in force; never raises.

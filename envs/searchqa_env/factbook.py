@@ -44,10 +44,6 @@ class Profile:
     leaves: tuple[Leaf, ...]
     """In the order of the file."""
 
-    def text(self, path: tuple[str, ...]) -> str | None:
-        """The text of the leaf at a path; None when the profile lacks it."""
-        return next((leaf.text for leaf in self.leaves if leaf.path == path), None)
-
 
 def plain(markup: str) -> str:
     """Text without tags and entities, all white space turned into single spaces."""

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import http.client
 import json
-import math
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from envs.base import InputError, ToolError
 from envs.searchqa_env.retrieval import Hit
 
+EXAMPLE_URL = "http://127.0.0.1:8000/retrieve"
 LARGEST_REPLY = 64 << 20
 """Bytes of a reply that are read; a longer one is an error."""
+LARGEST = 1e300
+"""Scores beyond it, and what is no number, are out of form."""
 _CHUNK = 1 << 16
 
 
@@ -38,6 +41,12 @@ class HttpRetriever:
         """
         if not url.startswith(("http://", "https://")):
             raise InputError(f"a retriever's url begins with http:// or https://, got {url!r}")
+        try:
+            usable = url.isascii() and urlsplit(url).port != 0 and bool(urlsplit(url).hostname)
+        except ValueError:
+            usable = False
+        if not usable:
+            raise InputError(f"cannot read the retriever's url {url!r}; write it like {EXAMPLE_URL}")
         self._url, self._timeout_s, self._tries, self._backoff_s = url, timeout_s, tries, backoff_s
         # A search server stands in the user's own network: a proxy for the internet must not come between.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -89,7 +98,7 @@ class HttpRetriever:
 def _hits(reply: bytes, queries: int, k: int) -> list[list[Hit]]:
     try:
         body = json.loads(reply)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _BadReply(f"no JSON, begins with {reply[:80]!r}") from error
     rows = body.get("result") if isinstance(body, dict) else None
     if not isinstance(rows, list) or len(rows) != queries:
@@ -98,8 +107,8 @@ def _hits(reply: bytes, queries: int, k: int) -> list[list[Hit]]:
 
 
 def _row(row: object, k: int) -> list[Hit]:
-    if not isinstance(row, list) or not row:
-        raise _BadReply("expected one passage or more for every query")
+    if not isinstance(row, list):
+        raise _BadReply("expected a list of passages for every query")
     return [_hit(item) for item in row[:k]]
 
 
@@ -109,7 +118,9 @@ def _hit(item: object) -> Hit:
     contents = document.get("contents") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(contents, str) or not contents.strip():
         raise _BadReply(f"expected a document with contents, got {str(item)[:80]}")
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-        raise _BadReply(f"expected a finite score, got {score!r}")
+    if isinstance(score, bool) or not isinstance(score, int | float) or not -LARGEST < score < LARGEST:
+        raise _BadReply(f"expected a finite score, got {str(score)[:40]}")
+    if not contents.isprintable() and any("\ud800" <= char <= "\udfff" for char in contents):
+        raise _BadReply(f"the contents hold half a character: {contents[:80]!a}")
     title, _, text = contents.partition("\n")
     return Hit(str(document.get("id", "")), title.strip().strip('"'), text, float(score))

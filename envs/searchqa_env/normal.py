@@ -35,7 +35,9 @@ _INITIALS = re.compile(r"\.(?<=[^\W\d_]\.)")
 _POINT = re.compile(r"\.(?=\d)(?<![^\W_]\.)(?<![.,]\.)")
 """The point of ``.5``, which stays a half."""
 _PER_CENT = re.compile(r"\bper cent\b")
-_TOKEN = re.compile(r"(?:(?<!\S)-(?=\d))?[^\s.+#-]+(?:(?<=\d)\.(?=\d)[^\s.+#-]+)*[+#]*")
+_TOKEN = re.compile(
+    r"(?<!\S)[^\W\d_]{1,2}-(?!\S)|(?:(?<!\S)-(?=\d))?[^\s.+#-]+(?:(?<=\d)\.(?=\d)[^\s.+#-]+)*[+#]*"
+)
 
 
 def normal(text: str) -> str:

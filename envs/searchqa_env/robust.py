@@ -16,10 +16,10 @@ from envs.searchqa_env.normal import normal
 
 _TITLE = re.compile(
     r"(?:(?:mr|mrs|ms|dr|sir|dame|president|prime minister|premier|chancellor|king|queen|emperor|sultan|emir|pope"
-    r"|general|his majesty|her majesty|his excellency|her excellency) )+(?=.)"
+    r"|his majesty|her majesty|his excellency|her excellency) )+(?=.)"
 )
 _SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?:[ _]\d{3})+(?![\d,])")
-"""Thousands with spaces: joined in the answer only, since golds are written with commas or without."""
+"""Thousands with spaces: joined or left in the answer, since a gold may be written either way."""
 _form = functools.lru_cache(maxsize=1 << 14)(normal)
 
 
@@ -37,7 +37,8 @@ def robust(golds: Sequence[str], text: str, *, truncated: bool) -> Score:
     score = unanswered(answer, truncated=truncated)
     if score is not None or answer is None:
         return score or Score.of(Verdict.NO_ANSWER)
-    given = normal(_SPACED.sub(lambda number: re.sub("[ _]", "", number.group()), answer))
+    joined = normal(_SPACED.sub(lambda number: re.sub("[ _]", "", number.group()), answer))
     wanted = {form for form in map(_form, golds) if form}
-    right = given in wanted or _TITLE.sub("", given, count=1) in wanted
+    forms = {joined, normal(answer)}
+    right = not wanted.isdisjoint(forms | {_TITLE.sub("", form, count=1) for form in forms})
     return Score.of(Verdict.CORRECT if right else Verdict.WRONG, answer)

@@ -26,7 +26,8 @@ class Request(BaseModel):
     """The body of ``POST /retrieve``."""
 
     queries: Annotated[list[str], Field(max_length=MOST_QUERIES)]
-    topk: Annotated[int, Field(ge=1, le=MOST_HITS)] = 3
+    topk: Annotated[int, Field(ge=1, le=MOST_HITS)] | None = None
+    """Passages a query; without it, 3."""
     return_scores: bool = False
     """Whether each document comes with its score; without, the documents stand alone."""
 
@@ -37,7 +38,7 @@ def app_for(retriever: Retriever) -> FastAPI:
 
     @app.post("/retrieve")
     def retrieve(request: Request) -> dict[str, object]:
-        found = retriever.search(request.queries, request.topk)
+        found = retriever.search(request.queries, request.topk or 3)
         return {"result": [[_entry(hit, request.return_scores) for hit in hits] for hits in found]}
 
     @app.get("/")
