@@ -11,6 +11,8 @@ import pytest
 import typer
 
 from bench.cli import app
+from bench.result_file import load_all
+from bench.tables import main_table
 from tests.commands import ROOT
 
 README = ROOT / "README.md"
@@ -121,3 +123,20 @@ def test_every_tox_environment_in_the_documentation_exists() -> None:
 def test_nothing_outside_the_project_is_named(path: Path) -> None:
     text = path.read_text(encoding="utf-8", errors="replace")
     assert [word for word in FORBIDDEN if word in text] == []
+
+
+def test_the_table_of_room_states_what_the_results_hold() -> None:
+    lines = (ROOT / "docs" / "environments.md").read_text(encoding="utf-8").splitlines()
+    rows = {
+        line.split(" | ")[0]: line.strip("| ").split(" | ")[1:] for line in lines if line.startswith("| ")
+    }
+    wanted = {
+        "| starting harness, starting weights": ("cpu", "frozen"),
+        "| starting harness, trained weights (`weight_only`)": ("cpu", "weight_only"),
+        "| hand-made harness, starting weights": ("room", "frozen"),
+    }
+    for head, (folder, method) in wanted.items():
+        for cell, env in zip(rows[head], ("math", "searchqa", "chess"), strict=True):
+            table = main_table(load_all(ROOT / "results" / folder / env))
+            (row,) = (row for row in table.rows if row[0] == method)
+            assert cell.split(" %")[0] == row[table.heads.index("test, selected (%)")], (head, env)
