@@ -28,7 +28,10 @@ def show(
     result_file = folder / method / f"s{seed}" / f"{method}-s{seed}.json"
     if not result_file.is_file():
         found = sorted(str(path.relative_to(folder)) for path in folder.glob("*/s*/*-s*.json"))
-        raise InputError(f"no finished run {method} s{seed} in {folder}; there: {', '.join(found) or 'none'}")
+        raise InputError(
+            f"no finished run {method} s{seed} in {folder}; there: {', '.join(found) or 'none'}. Give a folder that "
+            "`python -m bench run` filled, such as runs/cpu/math"
+        )
     result = load(result_file)
     weights = {point.weights_id for point in result.checkpoints}
     harnesses = {row.harness_id for row in result.checkpoints} | {row.harness_id for row in result.candidates}

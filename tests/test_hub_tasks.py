@@ -215,12 +215,30 @@ def test_puzzles_from_the_hub(folder: Path) -> None:
     assert entry["sources"]["lichess_puzzles"]["dropped"].keys() <= {"plies"}
 
 
+def test_filters_of_the_profile_reach_the_hubs_puzzles(folder: Path) -> None:
+    rows = [{**row, "NbPlays": 10 * (place % 4)} for place, row in enumerate(hub_files.lichess())]
+    write_csv(folder, LICHESS, rows)
+    pinned(LICHESS)
+    small = {**CHESS, "sizes": {"weight": 4, "search": 1, "select": 1, "test": 1}}
+    usual, strict = (
+        manifest(opened("chess", {**small, "filters": {"min_plays": least}}), "weight")["sources"]
+        for least in (0, 10)
+    )
+    assert "plays" not in usual["lichess_puzzles"]["dropped"]
+    assert strict["lichess_puzzles"]["dropped"]["plays"] > 0
+
+
 @pytest.mark.parametrize(
     ("name", "overrides", "said"),
     [
         ("math", ["env.source=hub"], "write families = [], got source = 'hub', families ['sum_1digit']"),
         ("math", ["env.families=[]"], "write families = [], got source = 'embedded', families []"),
         ("searchqa", ["env.families=[]"], "needs one [[env.families]] entry or more, got families = []"),
+        (
+            "chess",
+            ["env.filters.min_plays=9"],
+            "filters go with source = 'hub', got source = 'embedded', Filters(",
+        ),
         ("chess", ["env.bands=[]"], "env.bands = []: List should have at least 1 item"),
         ("math", ["env.source=web"], "env.source = 'web': Input should be 'embedded' or 'hub'"),
         (

@@ -135,6 +135,7 @@ def test_a_server_that_is_down_is_a_tool_error_and_no_empty_result() -> None:
         ({"retriever": "google"}, "retriever"),
         ({"retriever": "http"}, "url goes with retriever = 'http'"),
         ({"url": "http://x"}, "url goes with retriever = 'http'"),
+        ({"retriever": "http", "url": "http://[::1/r"}, "cannot read the retriever's url"),
         ({"passage_words": 0}, "passage_words"),
         ({"families": [{"name": "x", "hops": 3}]}, "hops"),
         ({"families": [{"name": "x", "hops": 1, "share": 0}]}, "share"),

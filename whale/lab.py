@@ -97,11 +97,12 @@ class Lab:
             # as in a run that was never interrupted. What is already recorded stays as it was.
             self.agent.load(state)
             made = self.runner.run(chunk, (seed, purpose), lambda done: self.watch(purpose, len(work), done))
-            down = [rollout for rollout in made if rollout.score.verdict is Verdict.INFRA_ERROR]
-            fresh = [rollout for rollout in made if rollout.key not in known and rollout not in down]
+            new = [rollout for rollout in made if rollout.key not in known]
+            owed = [rollout for rollout in new if rollout.score.verdict is Verdict.INFRA_ERROR]
+            fresh = [rollout for rollout in new if rollout.score.verdict is not Verdict.INFRA_ERROR]
             log.append([_ROLLOUT.dump_json(rollout).decode() for rollout in fresh])
             known |= {rollout.key: rollout for rollout in fresh}
-            if owed := [rollout for rollout in down if rollout.key not in known]:
+            if owed:
                 raise OutageError(
                     f"{len(owed)} of {len(chunk)} rollouts ({purpose}) could not be carried out; the last: "
                     f"{owed[-1].error}. Mend that and run the same command again: the others are recorded"

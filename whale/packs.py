@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from whale.rows import Row
+from whale.starts import Ids, alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def packed(rows: Iterable[tuple[Row, int]], tokens: int) -> Iterator[Pack]:
     group: list[tuple[Row, int]] = []
     size = 0
     for row, count in sorted(rows, key=lambda item: (item[0].ids, item[0].mask)):
-        more = len(row.ids) - (_alike(group[-1][0].ids, row.ids) if group else 0)
+        more = len(row.ids) - (alike(group[-1][0].ids, row.ids) if group else 0)
         if group and size + more > tokens:
             yield pack(group)
             group, size, more = [], 0, len(row.ids)
@@ -68,10 +69,11 @@ def pack(rows: Sequence[tuple[Row, int]]) -> Pack:
     ids: list[int] = []
     places: list[tuple[int, ...]] = []
     weights: Counter[tuple[int, int]] = Counter()
-    last: tuple[int, ...] = ()
+    last: Ids = ()
+    path: Ids = ()
     for row, count in rows:
-        shared = _alike(last, row.ids) if places else 0
-        path = (*(places[-1][:shared] if places else ()), *range(len(ids), len(ids) + len(row.ids) - shared))
+        shared = alike(last, row.ids)
+        path = (*path[:shared], *range(len(ids), len(ids) + len(row.ids) - shared))
         ids += row.ids[shared:]
         places.append(path)
         for before, token, own in zip(path, row.ids[1:], row.mask[1:], strict=False):
@@ -79,9 +81,3 @@ def pack(rows: Sequence[tuple[Row, int]]) -> Pack:
                 weights[before, token] += count
         last = row.ids
     return Pack(tuple(ids), tuple(places), dict(weights))
-
-
-def _alike(first: tuple[int, ...], second: tuple[int, ...]) -> int:
-    """How many tokens two rows begin with alike."""
-    pairs = zip(first, second, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))

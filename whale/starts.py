@@ -51,10 +51,15 @@ def longest(prompt: Ids, starts: Iterable[Ids]) -> Ids:
     return max(having, key=len, default=())
 
 
-def common(first: Ids, second: Ids, known: int = 0) -> int:
-    """How many tokens two prompts begin with alike, at least one of each left over; ``known`` of them are alike."""
-    most = min(len(first), len(second)) - 1
+def alike(first: Ids, second: Ids, known: int = 0) -> int:
+    """How many tokens two texts begin with alike; ``known`` of them are known to be."""
+    most = min(len(first), len(second))
     return next((at for at in range(known, most) if first[at] != second[at]), most)
+
+
+def common(first: Ids, second: Ids, known: int = 0) -> int:
+    """How many tokens two prompts begin with alike, at least one of each left over; ``known`` as for ``alike``."""
+    return min(alike(first, second, known), len(first) - 1, len(second) - 1)
 
 
 def _shared(prompts: list[Ids], base: Ids) -> dict[Ids, Chain]:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from statistics import fmean
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from envs.base import SPLITS, InputError, Score, Split, Task, Verdict, digests
 from envs.chess_env import hub
@@ -18,7 +18,7 @@ from envs.chess_env.game import Game, Rule, random_accuracy
 from envs.chess_env.puzzles import Puzzle, data_hash, load
 from envs.chess_env.reading import read_move
 from envs.chess_env.render import San, Style, move_text, position_text
-from envs.chess_env.tasks import MAX_PLIES, Band, make_task, pick, refuse_overlap
+from envs.chess_env.tasks import Band, make_task, pick, refuse_overlap
 from envs.settings import DataSource, EnvSettings
 
 ENDED = "No reply: the game is over."
@@ -37,10 +37,8 @@ class ChessSettings(EnvSettings):
     bands: list[Band] = Field(min_length=1)
     source: DataSource = "embedded"
     """``hub``: the set ``Lichess/chess-puzzles``."""
-    min_popularity: int = Field(default=-100, ge=-100, le=100)
-    """Least of Lichess's votes that a puzzle of the hub needs; the default keeps all."""
-    min_plays: int = Field(default=0, ge=0)
-    """How often a puzzle of the hub must have been played at Lichess."""
+    filters: hub.Filters = hub.Filters()
+    """Which puzzles of the hub are kept."""
     san: San
     """SAN beside the legal moves: ``none``, ``plain``, or with ``marks``, which reveal a mate in one."""
     list_moves: bool = True
@@ -49,6 +47,12 @@ class ChessSettings(EnvSettings):
     """List them in the order of a hash of the position; False is the alphabet's."""
     draw_board: bool = True
     """Draw the board below the FEN, as published."""
+
+    @model_validator(mode="after")
+    def _filters_go_with_the_hub(self) -> ChessSettings:
+        if self.source == "embedded" and self.filters != hub.Filters():
+            raise ValueError(f"filters go with source = 'hub', got source = 'embedded', {self.filters!r}")
+        return self
 
     def style(self, band: Band) -> Style:
         """What is shown of a position in a puzzle of ``band``."""
@@ -100,8 +104,7 @@ class ChessEnvironment:
         splits, or a gold that its own verifier refuses.
         """
         self.settings = settings
-        filters = hub.Filters(MAX_PLIES, settings.min_popularity, settings.min_plays)
-        self._hub = hub.read(filters) if settings.source == "hub" and puzzles is None else None
+        self._hub = hub.read(settings.filters) if settings.source == "hub" and puzzles is None else None
         source = self._hub.puzzles if self._hub else load() if puzzles is None else puzzles
         self._data = data_hash(source)
         picked = pick(source, settings.bands, settings.sizes, settings.data_seed)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from envs.base import SPLITS, Split, Task
 from envs.chess_env.puzzles import Puzzle, make_puzzle
 from envs.chess_env.tasks import MAX_PLIES
@@ -19,15 +21,16 @@ from envs.hub.records import Row
 from envs.hub.sources import LICHESS
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which rows are kept."""
+class Filters(BaseModel):
+    """The ``[env.filters]`` table: which rows are kept."""
 
-    max_plies: int = MAX_PLIES
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_plies: int = Field(default=MAX_PLIES, ge=1, le=MAX_PLIES)
     """Longest line, counted without the opponent's first move."""
-    min_popularity: int = -100
-    """Lichess's votes, from -100 to 100; the default keeps all."""
-    min_plays: int = 0
+    min_popularity: int = Field(default=-100, ge=-100, le=100)
+    """Lichess's votes; the default keeps all."""
+    min_plays: int = Field(default=0, ge=0)
     """How often the puzzle was played at Lichess."""
 
 

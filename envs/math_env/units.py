@@ -24,7 +24,8 @@ _SHORT = (
     "|Hz|Pa|kPa|mol|USD|EUR|GBP|pct"
 )
 _SINGLE = "m|s|g|h|L|l|N|J|W|V|A|K|C|F|t"
-_POWER = r"(?:\^ ?\{? ?-?\d ?\}?)?"
+_EXPONENT = r"(?:\^ ?\{? ?-?\d ?\}?)"
+_POWER = f"{_EXPONENT}?"
 _STYLE = r"\\(?:text|mathrm|mbox|textrm|operatorname|textbf|textit|mathit|mathsf) ?"
 _BOX = rf"{_STYLE}\{{[^{{}}]*\}}{_POWER}"
 _LONG = r"[A-Za-z]{4,}(?: [A-Za-z]+)*|(?:sq|cu)\.? [a-z]+"
@@ -43,7 +44,7 @@ _NO_UNIT = re.compile(
     r"|(?:hundred|thousand|million|billion|trillion)s?)\b|\A\W*(?:squared|cubed)\W*\Z"
 )
 """What makes of the words behind a number another number, or a second answer."""
-_POWERS = re.compile(_POWER[:-1])
+_EXPONENTS = re.compile(_EXPONENT)
 _STRIP_BOX = re.compile(rf"{_STYLE}\{{([^{{}}]*)\}}")
 _MARKS = {"\\$": "$", "\\pounds": "£", "\\euro": "€"}
 _CURRENCY = {*_MARKS, "$", "€", "£", "¥", "₹"}
@@ -69,7 +70,7 @@ def split_unit(text: str) -> tuple[str, str]:
         return tail["value"].strip(), _MARKS.get(tail["unit"], tail["unit"])
     value = tail["value"].strip()
     lone = tail["unit"][0].isalpha()
-    if _NO_UNIT.search(_POWERS.sub("", _STRIP_BOX.sub(r" \1 ", tail["unit"]))):
+    if _NO_UNIT.search(_EXPONENTS.sub("", _STRIP_BOX.sub(r" \1 ", tail["unit"]))):
         return text, ""
     if (lone and not re.search(r"[\d}]$", value)) or value.count("{") != value.count("}"):
         return text, ""

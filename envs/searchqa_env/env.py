@@ -14,7 +14,7 @@ from envs.searchqa_env.canonical import canonical
 from envs.searchqa_env.corpus import WORDS, Passage, corpus
 from envs.searchqa_env.dense import DenseRetriever
 from envs.searchqa_env.factbook import PACKAGE
-from envs.searchqa_env.http_client import HttpRetriever
+from envs.searchqa_env.http_client import HttpRetriever, check_url
 from envs.searchqa_env.retrieval import Bm25Retriever, Hit, Retriever
 from envs.searchqa_env.robust import robust
 from envs.searchqa_env.tasks import Family, build, read_golds
@@ -58,6 +58,8 @@ class SearchQASettings(EnvSettings):
                 "url goes with retriever = 'http' and with no other; "
                 f"got retriever = {self.retriever!r}, url = {self.url!r}"
             )
+        if self.url:
+            check_url(self.url)
         return self
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import time
 import urllib.error
 import urllib.request
@@ -22,11 +23,26 @@ LARGEST_REPLY = 64 << 20
 """Bytes of a reply that are read; a longer one is an error."""
 LARGEST = 1e300
 """Scores beyond it, and what is no number, are out of form."""
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half a character (a lone surrogate), which could not be written anywhere."""
 _CHUNK = 1 << 16
 
 
 class _BadReply(Exception):
     """The server answered, but not with what was asked for; asking again would not help."""
+
+
+def check_url(url: str) -> None:
+    """Raise ``InputError`` for an address that no request could go to."""
+    if not url.startswith(("http://", "https://")):
+        raise InputError(f"a retriever's url begins with http:// or https://, got {url!r}")
+    try:
+        parts = urlsplit(url)
+        usable = url.isascii() and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InputError(f"cannot read the retriever's url {url!r}; write it like {EXAMPLE_URL}")
 
 
 class HttpRetriever:
@@ -37,16 +53,9 @@ class HttpRetriever:
 
         ``url``: of the endpoint, such as http://127.0.0.1:8000/retrieve. ``timeout_s``: for one whole
         request. ``backoff_s``: pause before the second try, doubled before each further one. Raises
-        ``InputError`` for a URL that is not http(s).
+        ``InputError`` as ``check_url`` does.
         """
-        if not url.startswith(("http://", "https://")):
-            raise InputError(f"a retriever's url begins with http:// or https://, got {url!r}")
-        try:
-            usable = url.isascii() and urlsplit(url).port != 0 and bool(urlsplit(url).hostname)
-        except ValueError:
-            usable = False
-        if not usable:
-            raise InputError(f"cannot read the retriever's url {url!r}; write it like {EXAMPLE_URL}")
+        check_url(url)
         self._url, self._timeout_s, self._tries, self._backoff_s = url, timeout_s, tries, backoff_s
         # A search server stands in the user's own network: a proxy for the internet must not come between.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -120,7 +129,7 @@ def _hit(item: object) -> Hit:
         raise _BadReply(f"expected a document with contents, got {str(item)[:80]}")
     if isinstance(score, bool) or not isinstance(score, int | float) or not -LARGEST < score < LARGEST:
         raise _BadReply(f"expected a finite score, got {str(score)[:40]}")
-    if not contents.isprintable() and any("\ud800" <= char <= "\udfff" for char in contents):
+    if _HALF.search(contents):
         raise _BadReply(f"the contents hold half a character: {contents[:80]!a}")
     title, _, text = contents.partition("\n")
     return Hit(str(document.get("id", "")), title.strip().strip('"'), text, float(score))

@@ -20,6 +20,8 @@ from envs.searchqa_env.retrieval import Hit, Retriever
 
 MOST_QUERIES = 1024
 MOST_HITS = 100
+HITS = 3
+"""Passages a query where a request does not say."""
 
 
 class Request(BaseModel):
@@ -27,7 +29,7 @@ class Request(BaseModel):
 
     queries: Annotated[list[str], Field(max_length=MOST_QUERIES)]
     topk: Annotated[int, Field(ge=1, le=MOST_HITS)] | None = None
-    """Passages a query; without it, 3."""
+    """Passages a query; none is ``HITS``."""
     return_scores: bool = False
     """Whether each document comes with its score; without, the documents stand alone."""
 
@@ -38,7 +40,7 @@ def app_for(retriever: Retriever) -> FastAPI:
 
     @app.post("/retrieve")
     def retrieve(request: Request) -> dict[str, object]:
-        found = retriever.search(request.queries, request.topk or 3)
+        found = retriever.search(request.queries, request.topk or HITS)
         return {"result": [[_entry(hit, request.return_scores) for hit in hits] for hits in found]}
 
     @app.get("/")
