@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from whale.schedule import Method, Phase, Plan
+from whale.schedule import Method, Plan, Schedule
 
 
-def _schedule(_: Plan) -> Iterator[Phase]:
+def _schedule(_: Plan) -> Schedule:
     yield from ()
 
 

@@ -6,12 +6,10 @@ time by confirmation on fresh samples, so the method has points on its cost curv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from whale.schedule import Method, Phase, Plan
+from whale.schedule import Method, Plan, Schedule
 
 
-def _schedule(plan: Plan) -> Iterator[Phase]:
+def _schedule(plan: Plan) -> Schedule:
     yield from plan.searches(plan.total)
 
 

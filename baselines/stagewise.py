@@ -5,15 +5,12 @@ The split is fixed in advance; choosing it by looking at test results would be a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from whale.schedule import Method, Phase, Plan
+from whale.schedule import Method, Plan, Schedule
 
 
-def _schedule(plan: Plan) -> Iterator[Phase]:
-    training = (plan.budget.cycles + 1) * plan.cost(plan.train)
-    yield from plan.trains(training)
-    yield from plan.searches(plan.total - training)
+def _schedule(plan: Plan) -> Schedule:
+    yield from plan.trains(plan.training)
+    yield from plan.searches(plan.total - plan.training)
 
 
 METHOD = Method("stagewise", _schedule)

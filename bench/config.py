@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationErr
 from envs.base import InputError
 from envs.settings import EnvSettings
 from envs.table import ENVIRONMENTS, environment_class
-from whale.schedule import BudgetSettings, Plan, SearchSettings, WeightSettings
+from whale.schedule import AdaptiveSettings, BudgetSettings, Plan, SearchSettings, WeightSettings
 from whale.settings import EngineSettings, LearnerSettings
 from whale.store import content_key
 
@@ -78,12 +78,13 @@ class Profile(_Table):
     weight: WeightSettings
     search: SearchSettings
     budget: BudgetSettings
+    adaptive: AdaptiveSettings
     eval: EvalSettings
 
     @property
     def plan(self) -> Plan:
         """Prices and budget for the methods' schedules."""
-        return Plan(self.weight, self.search, self.budget)
+        return Plan(self.weight, self.search, self.budget, self.adaptive)
 
     @property
     def hash(self) -> str:

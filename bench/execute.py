@@ -40,7 +40,7 @@ from whale.offline.catalogue import SPACES
 from whale.offline.propose import OfflineProposer
 from whale.records import Harness, Spend
 from whale.rollout import Caps, RolloutRunner
-from whale.schedule import Method, Train
+from whale.schedule import Method, Phase, Train
 from whale.search import HarnessSearch
 from whale.store import Log, content_key, write_atomic
 
@@ -159,26 +159,34 @@ class Run:
         if self.finished():
             return self.result_path
         write_atomic(self.folder / "profile.json", self.profile.model_dump_json(indent=1) + "\n")
-        state = State(self.site.agent.start_id, None, self.site.starting())
-        self._checkpoint(state, "start")
-        for index, phase in enumerate(self.method.phases(self.profile.plan), 1):
-            if isinstance(phase, Train):
-                trained = self.site.lab.train(state, phase.steps, self.seed)
-                state = trained.state
-                self.learners += [state.learner] if state.learner else []
-                self._charge("train", trained.spend)
-                self.training += [TrainRow(**asdict(step)) for step in trained.steps]
-            else:
-                found = self.site.search().run(state, phase.iterations, self.seed, continued=phase.continued)
-                state = found.state
-                self._charge("search", found.screening)
-                self._charge("confirm", found.confirming)
-                self.candidates += [CandidateRow(phase=index, **asdict(row)) for row in found.candidates]
-            self._checkpoint(state, "weight" if isinstance(phase, Train) else "search")
-            self._event({"phase": index, "weights": state.weights_id, "harness": state.harness.id})
+        self.state = State(self.site.agent.start_id, None, self.site.starting())
+        self._checkpoint(self.state, "start")
+        self.method.phases(self.profile.plan)  # a budget that does not pay is refused before it is spent
+        self.method.walk(self.profile.plan, self._carry_out)
         write_atomic(self.result_path, dump(self._result()))
         self._event(self._done())
         return self.result_path
+
+    def _carry_out(self, phase: Phase) -> int:
+        """Move the state through one phase, charge it and evaluate; returns the length that it really had."""
+        index = len(self.checkpoints)
+        if isinstance(phase, Train):
+            trained = self.site.lab.train(self.state, phase.steps, self.seed, phase.until)
+            self.state, done = trained.state, len(trained.steps)
+            self.learners += [self.state.learner] if self.state.learner else []
+            self._charge("train", trained.spend)
+            self.training += [TrainRow(**asdict(step)) for step in trained.steps]
+        else:
+            found = self.site.search().run(
+                self.state, phase.iterations, self.seed, continued=phase.continued, until=phase.until
+            )
+            self.state, done = found.state, found.iterations
+            self._charge("search", found.screening)
+            self._charge("confirm", found.confirming)
+            self.candidates += [CandidateRow(phase=index, **asdict(row)) for row in found.candidates]
+        self._checkpoint(self.state, "weight" if isinstance(phase, Train) else "search")
+        self._event({"phase": index, "weights": self.state.weights_id, "harness": self.state.harness.id})
+        return done
 
     def _done(self) -> dict[str, object]:
         """The event that closes this run; the file's hash, since another profile may have replaced the file."""

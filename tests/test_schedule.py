@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from baselines import METHODS
 from bench.config import load_profile, profile_names
 from envs.base import InputError
+from whale.patience import Patience
 from whale.schedule import (
+    AdaptiveSettings,
     BudgetSettings,
     Method,
     Plan,
@@ -21,6 +23,7 @@ from whale.schedule import (
 
 SPENDING = [name for name in METHODS if name != "frozen"]
 small = st.integers(1, 9)
+patience = st.builds(Patience, window=small, minimum=small, patience=small)
 plans = st.builds(
     Plan,
     st.builds(WeightSettings, prompts=small, samples=small),
@@ -33,6 +36,7 @@ plans = st.builds(
         confirm_samples=small,
     ),
     st.builds(BudgetSettings, steps=small, iterations=small, cycles=small),
+    st.builds(AdaptiveSettings, weight=patience, search=patience, cap=small),
 )
 
 
@@ -114,7 +118,7 @@ def test_the_price_of_a_search_in_numbers() -> None:
 
 def test_a_method_that_overspends_is_refused() -> None:
     plan = load_profile("smoke", "math").plan
-    greedy = Method("greedy", lambda plan: iter([plan.train] * 100))
+    greedy = Method("greedy", lambda plan: (plan.train for _ in range(100)))
     with pytest.raises(
         InputError, match=rf"greedy would spend \d+ rollouts of a budget of {plan.total}; lower"
     ):

@@ -5,12 +5,10 @@ Differs from the paper: by default a search accepts by confirmation on fresh sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from whale.schedule import Method, Phase, Plan
+from whale.schedule import Method, Plan, Schedule
 
 
-def _schedule(plan: Plan) -> Iterator[Phase]:
+def _schedule(plan: Plan) -> Schedule:
     for _ in range(plan.budget.cycles):
         yield plan.train
         yield plan.searching

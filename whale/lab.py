@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from envs.base import Environment, InputError, Split, Task, Verdict
 from whale.agent import Agent, State
+from whale.patience import Patience
 from whale.records import Rollout, Spend
 from whale.rollout import OutageError, RolloutRunner, Work
 from whale.schedule import WeightSettings
@@ -129,8 +130,8 @@ class Lab:
             known.setdefault(rollout.key, rollout)
         return known
 
-    def train(self, state: State, steps: int, seed: int) -> Trained:
-        """Phase W: ``steps`` weight steps under the state's harness."""
+    def train(self, state: State, steps: int, seed: int, until: Patience | None = None) -> Trained:
+        """Phase W: ``steps`` weight steps under the state's harness, or fewer when ``until`` has enough."""
         key = self.key(
             "weights",
             weights=state.weights_id,
@@ -138,19 +139,21 @@ class Lab:
             harness=state.harness.id,
             first=state.steps,
             steps=steps,
+            until=until.model_dump() if until else None,
             seed=seed,
         )
         target = self.root / "weights" / key
         record = target / "done.json"
         if not (record.is_file() and has_learner(target)):
-            self._train(state, steps, seed, target)
+            self._train(state, steps, seed, until, target)
         done = json.loads(record.read_text(encoding="utf-8"))
+        rows = tuple(TrainStep(**step) for step in done["steps"])
         after = replace(
-            state, weights_id=done["weights_id"], learner=target, steps=state.steps + steps, archive=None
+            state, weights_id=done["weights_id"], learner=target, steps=state.steps + len(rows), archive=None
         )
-        return Trained(after, Spend(**done["spend"]), tuple(TrainStep(**step) for step in done["steps"]))
+        return Trained(after, Spend(**done["spend"]), rows)
 
-    def _train(self, state: State, steps: int, seed: int, target: Path) -> None:
+    def _train(self, state: State, steps: int, seed: int, until: Patience | None, target: Path) -> None:
         rows: list[TrainStep] = []
         spend = Spend()
         current = state
@@ -168,6 +171,8 @@ class Lab:
             spend += Spend.total(rollout.spend for rollout in made)
             reward = sum(rollout.score.value for rollout in made) / len(made)
             rows.append(TrainStep(index, len(made), report.accepted, report.truncated, reward, report.loss))
+            if until and until.enough([row.reward for row in rows]):
+                break
         partial = fresh_directory(target)
         self.agent.learner.save(partial)
         body = {

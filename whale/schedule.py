@@ -1,17 +1,19 @@
 """Methods as schedules: a method is a sequence of weight and search phases that spends one budget.
 
-Nothing here runs a phase. Costs are in rollouts, the unit of the budget.
+Nothing here runs a phase. Costs are in rollouts, the unit of the budget. A schedule is told how long each phase really
+was, since an adaptive one may end early.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from envs.base import InputError
+from whale.patience import Patience
 
 
 class _Table(BaseModel):
@@ -53,6 +55,10 @@ class SearchSettings(_Table):
         again = (self.finalists + 1) * self.examples * self.confirm_samples
         return screen + (again if self.accept == "confirm" else 0)
 
+    def iterations_for(self, rollouts: int) -> int:
+        """The most iterations that ``rollouts`` pay for; 0 when they do not pay for one."""
+        return max(0, (rollouts - self.cost(0)) // (self.examples * self.candidates))
+
 
 class BudgetSettings(_Table):
     """The ``[budget]`` table of a profile; every method but ``frozen`` may spend the same."""
@@ -65,11 +71,29 @@ class BudgetSettings(_Table):
     """Searches of the alternating method; it has one weight phase more."""
 
 
+class AdaptiveSettings(_Table):
+    """The ``[adaptive]`` table of a profile: when the phases of ``whale_adaptive`` stop."""
+
+    weight: Patience
+    """On the mean training reward of a step."""
+    search: Patience
+    """On the best score of the search's archive, the incoming harness included."""
+    cap: int = Field(gt=0)
+    """Most iterations of a search."""
+
+
 @dataclass(frozen=True, slots=True)
 class Train:
     """Phase W: weight steps under the current harness."""
 
     steps: int
+    until: Patience | None = None
+    """May end it before ``steps``."""
+
+    @property
+    def length(self) -> int:
+        """Steps, at most."""
+        return self.steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +103,18 @@ class Search:
     iterations: int
     continued: bool = False
     """Whether the archive of the search before goes on (same weights) instead of a new one."""
+    until: Patience | None = None
+    """May end it before ``iterations``."""
+
+    @property
+    def length(self) -> int:
+        """Iterations, at most."""
+        return self.iterations
 
 
 Phase = Train | Search
+Schedule = Generator[Phase, int, None]
+"""Yields phases and is sent the length that each really had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +124,7 @@ class Plan:
     weight: WeightSettings
     search: SearchSettings
     budget: BudgetSettings
+    adaptive: AdaptiveSettings
 
     def cost(self, phase: Phase) -> int:
         """Rollouts that a phase charges."""
@@ -109,13 +143,16 @@ class Plan:
         return Search(self.budget.iterations)
 
     @property
+    def training(self) -> int:
+        """What the alternating method spends on weight phases, in rollouts."""
+        return (self.budget.cycles + 1) * self.cost(self.train)
+
+    @property
     def total(self) -> int:
         """The budget: what the alternating method spends, in rollouts."""
-        return (self.budget.cycles + 1) * self.cost(self.train) + self.budget.cycles * self.cost(
-            self.searching
-        )
+        return self.training + self.budget.cycles * self.cost(self.searching)
 
-    def trains(self, rollouts: int) -> Iterator[Train]:
+    def trains(self, rollouts: int) -> Schedule:
         """Weight phases of E steps until ``rollouts`` are spent; the last may have fewer steps."""
         left = rollouts // self.weight.step_cost
         while left > 0:
@@ -123,7 +160,7 @@ class Plan:
             yield Train(steps)
             left -= steps
 
-    def searches(self, rollouts: int) -> Iterator[Search]:
+    def searches(self, rollouts: int) -> Schedule:
         """Searches of I iterations that continue one archive, as many as ``rollouts`` pay for."""
         for index in range(rollouts // self.cost(self.searching)):
             yield Search(self.budget.iterations, continued=index > 0)
@@ -134,14 +171,43 @@ class Method:
     """A compared method."""
 
     name: str
-    schedule: Callable[[Plan], Iterator[Phase]]
+    schedule: Callable[[Plan], Schedule]
 
     def phases(self, plan: Plan) -> list[Phase]:
-        """The phases in order; raises ``InputError`` when the budget does not pay for them."""
-        phases = list(self.schedule(plan))
-        spent = sum(plan.cost(phase) for phase in phases)
-        if spent > plan.total:
-            raise InputError(
-                f"{self.name} would spend {spent} rollouts of a budget of {plan.total}; lower E or I"
-            )
+        """The phases in order, each as long as it may get.
+
+        Raises ``InputError`` when the budget does not pay for them.
+        """
+        phases: list[Phase] = []
+
+        def note(phase: Phase) -> int:
+            phases.append(phase)
+            return phase.length
+
+        self.walk(plan, note)
         return phases
+
+    def walk(self, plan: Plan, carry_out: Callable[[Phase], int]) -> None:
+        """Have the phases carried out one after the other; ``carry_out`` returns the length that a phase really had.
+
+        Raises ``InputError`` before a phase that the budget does not pay for.
+        """
+        schedule, left = self.schedule(plan), plan.total
+        try:
+            phase = next(schedule)
+            while True:
+                if plan.cost(phase) > left:
+                    raise InputError(
+                        f"{self.name} would spend {plan.total - left + plan.cost(phase)} rollouts of a budget of "
+                        f"{plan.total}; lower E or I"
+                    )
+                done = carry_out(phase)
+                left -= plan.cost(replace_length(phase, done))
+                phase = schedule.send(done)
+        except StopIteration:
+            return
+
+
+def replace_length(phase: Phase, length: int) -> Phase:
+    """The phase as it was carried out."""
+    return replace(phase, steps=length) if isinstance(phase, Train) else replace(phase, iterations=length)

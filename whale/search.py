@@ -18,6 +18,7 @@ from whale.agent import State
 from whale.archive import Archive, Candidate, Trace, TraceCall
 from whale.control import Control
 from whale.lab import Lab, fields, hash_free
+from whale.patience import Patience
 from whale.proposer import Proposal, Proposer, source_key
 from whale.records import Harness, Rollout, Spend
 from whale.rollout import Work
@@ -54,6 +55,8 @@ class Searched:
     screening: Spend
     confirming: Spend
     candidates: tuple[Scored, ...]
+    iterations: int
+    """How many were carried out."""
 
 
 class HarnessSearch:
@@ -63,10 +66,13 @@ class HarnessSearch:
         self.lab, self.proposer, self.settings, self.control = lab, proposer, settings, control
         self.tasks: Sequence[Task] = lab.env.tasks("search")[: settings.examples]
 
-    def run(self, state: State, iterations: int, seed: int, *, continued: bool) -> Searched:
+    def run(
+        self, state: State, iterations: int, seed: int, *, continued: bool, until: Patience | None = None
+    ) -> Searched:
         """Search for a better harness; ``continued`` goes on with the archive of the search before.
 
-        Raises ``SearchError`` when the proposer cannot fill an iteration.
+        ``until`` may have enough before ``iterations`` are through. Raises ``SearchError`` when the proposer cannot
+        fill an iteration.
         """
         before = state.archive if continued else None
         key = self.lab.key(
@@ -76,20 +82,30 @@ class HarnessSearch:
             before=before.name if before else None,
             number=state.searches,
             iterations=iterations,
+            until=until.model_dump() if until else None,
             settings=self.settings.model_dump(),
             proposer=self.proposer.name,
             seed=seed,
         )
         target = self.lab.root / "searches" / key
         if not (target / "done.json").is_file():
-            self._search(state, iterations, seed, target, before)
+            self._search(state, iterations, seed, target, before, until)
         done = json.loads((target / "done.json").read_text(encoding="utf-8"))
         accepted = Harness(**done["harness"])
         after = replace(state, harness=accepted, searches=state.searches + 1, archive=target)
         rows = tuple(Scored(**row) for row in done["candidates"])
-        return Searched(after, Spend(**done["screening"]), Spend(**done["confirming"]), rows)
+        spends = Spend(**done["screening"]), Spend(**done["confirming"])
+        return Searched(after, *spends, rows, done["iterations"])
 
-    def _search(self, state: State, iterations: int, seed: int, target: Path, before: Path | None) -> None:
+    def _search(
+        self,
+        state: State,
+        iterations: int,
+        seed: int,
+        target: Path,
+        before: Path | None,
+        until: Patience | None,
+    ) -> None:
         """Everything is computed again from recorded rollouts and proposals; only those cost anything."""
         shutil.rmtree(target / "archive", ignore_errors=True)
         if before is not None:
@@ -98,10 +114,14 @@ class HarnessSearch:
         first = max((candidate.iteration for candidate in archive.candidates()), default=-1) + 1
         incoming = [(state.harness, "the harness in force")]
         spend = self._score(archive, state, incoming, first, seed)
+        bests = [archive.best().mean]
         for iteration in range(first + 1, first + 1 + iterations):
             proposals = self._proposals(archive, state, iteration, seed, target)
             new = [(Harness(item.source, item.parent, item.edit), item.why) for item in proposals]
             spend += self._score(archive, state, new, iteration, seed)
+            bests.append(archive.best().mean)
+            if until and until.enough(bests[1:], before=bests[0]):
+                break
         confirmed, again = self._confirm(archive, state, seed)
         winner = self._accept(archive, state, confirmed)
         fresh = [candidate for candidate in archive.candidates() if candidate.iteration >= first]
@@ -123,6 +143,7 @@ class HarnessSearch:
             "screening": fields(spend),
             "confirming": fields(again),
             "candidates": [asdict(row) for row in rows],
+            "iterations": len(bests) - 1,
         }
         write_json(target / "done.json", body)
 
