@@ -1,11 +1,11 @@
-"""One optimizer step on TRL's ``SFTTrainer``, with rows, weights and denominator of our own.
+"""One optimizer step on TRL's ``SFTTrainer``, with packs, weights and objective of our own.
 
-Apart from ``rsft`` because importing TRL takes seconds and only training needs it.
+Apart from the learners because importing TRL takes seconds and only training needs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,23 +20,27 @@ from trl.trainer.sft_trainer import SFTTrainer
 from whale.packs import Pack
 
 
-class _WeightedTrainer(SFTTrainer):
-    """Loss = sum over trained tokens of multiplicity x NLL, divided by the tokens of the whole mini-batch."""
+Objective = Callable[[Tensor, dict[str, Tensor]], Tensor]
+"""(Log-probabilities of a pack's trained tokens, what ``Pack.tensors`` and the learner gave) -> its part of the loss."""
 
-    total_tokens: int = 1
+
+class _PackTrainer(SFTTrainer):
+    """The sum of an objective over packs; all normalising is in the weights."""
+
+    objective: Objective
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """See the class; ``num_items_in_batch`` is ignored since multiplicities count."""
-        loss = token_loss(model, inputs) / self.total_tokens
+        """See the class; ``num_items_in_batch`` is ignored since weights count."""
+        loss = self.objective(log_probabilities(model, inputs), inputs)
         return (loss, None) if return_outputs else loss
 
 
-def token_loss(model: Any, inputs: dict[str, Any]) -> Tensor:
-    """Sum over trained tokens of ``weight`` x NLL. Logits exist for trained tokens only.
+def log_probabilities(model: Any, inputs: dict[str, Any]) -> Tensor:
+    """Of every trained token of a pack. Logits exist for trained tokens only.
 
-    ``inputs``: see ``whale.packs.Pack.tensors``.
+    ``inputs``: see ``whale.packs.Pack.tensors``. Returns [trained tokens].
     """
     hidden = model.get_decoder()(
         input_ids=inputs["input_ids"],
@@ -46,21 +50,23 @@ def token_loss(model: Any, inputs: dict[str, Any]) -> Tensor:
     ).last_hidden_state[0]
     logits = model.get_output_embeddings()(hidden[inputs["before"]]).float()
     nll: Tensor = torch.nn.functional.cross_entropy(logits, inputs["labels"], reduction="none")
-    total: Tensor = (nll * inputs["weight"]).sum()
-    return total
+    return -nll
 
 
 def train_once(
     model: Any,
     tokenizer: Any,
     optimizer: Optimizer,
-    packs: Sequence[Pack],
+    packs: Sequence[dict[str, Tensor]],
+    objective: Objective,
     *,
-    total_tokens: int,
     clip: float,
     scratch: str,
 ) -> float:
-    """Accumulate the gradient over ``packs`` and step once; returns the mini-batch's loss before the step."""
+    """Accumulate the gradient over ``packs`` and step once; returns the mini-batch's loss before the step.
+
+    ``packs``: what ``Pack.tensors`` gives, with what else the objective reads.
+    """
     cpu = next(model.parameters()).device.type == "cpu"
     config = SFTConfig(
         output_dir=scratch,
@@ -83,14 +89,14 @@ def train_once(
         accelerator_config={"even_batches": False},
     )
     dataset = Dataset.from_dict({"input_ids": [[index] for index in range(len(packs))]})
-    trainer = _WeightedTrainer(
+    trainer = _PackTrainer(
         model=model,
         args=config,
         train_dataset=dataset,
-        data_collator=lambda items: packs[items[0]["input_ids"][0]].tensors(),
+        data_collator=lambda items: packs[items[0]["input_ids"][0]],
         processing_class=tokenizer,
         optimizers=(optimizer, LambdaLR(optimizer, lambda _: 1.0)),
     )
     trainer.remove_callback(PrinterCallback)
-    trainer.total_tokens = total_tokens
-    return float(trainer.train().training_loss)
+    trainer.objective = objective
+    return float(trainer.train().training_loss) * len(packs)
