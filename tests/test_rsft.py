@@ -15,11 +15,12 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from envs.base import Verdict
 from tests.small import Bench, PlainEnvironment, call, rollout
 from whale.hosting import HarnessHost
+from whale.learner import StepReport, weights_id
 from whale.models import ModelSource
 from whale.packs import pack
 from whale.records import Rollout
 from whale.rows import Row, counted, trained_tokens
-from whale.rsft import RsftLearner, StepReport, weights_id
+from whale.rsft import RsftLearner, likelihood
 from whale.settings import LearnerSettings
 from whale.trl_step import train_once
 
@@ -73,8 +74,8 @@ def train(model: Any, tokenizer: Any, optimizer: Any, sizes: list[int], scratch:
         model,
         tokenizer,
         optimizer,
-        [pack(rows) for rows in split(sizes)],
-        total_tokens=TOKENS,
+        [pack([(row, (count / TOKENS,)) for row, count in rows]).tensors() for rows in split(sizes)],
+        likelihood,
         clip=clip,
         scratch=str(scratch),
     )

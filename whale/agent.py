@@ -17,7 +17,8 @@ from whale.settings import EngineSettings as EngineSettings
 from whale.settings import LearnerSettings
 
 if TYPE_CHECKING:  # torch takes seconds to load; a plan, a report or --help must not wait for it
-    from whale.rsft import RsftLearner, StepReport
+    from whale.learner import StepReport
+    from whale.rsft import RsftLearner
     from whale.transformers_engine import TransformersEngine
 
 
@@ -87,7 +88,7 @@ class Agent:
 
     def learn(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:
         """One weight step on the weights in force; the engine then serves the new ones."""
-        from whale.rsft import weights_id
+        from whale.learner import weights_id
 
         before = self.engine.weights_id
         self.engine.use(None)

@@ -37,3 +37,14 @@ class LearnerSettings(BaseModel):
     """Tokens, padding included, that go through the model at once; decides peak memory only."""
     clip: float = Field(gt=0)
     """Largest norm of the gradient."""
+
+
+class PolicySettings(BaseModel):
+    """The ``[policy_gradient]`` table of a profile: what that learner needs beside ``[learner]``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cap: float = Field(gt=0)
+    """Largest ratio of the new to the sampling policy."""
+    kl: float = Field(ge=0)
+    """Coefficient of the divergence from the starting weights."""

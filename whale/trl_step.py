@@ -17,11 +17,8 @@ from transformers import PrinterCallback
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
-from whale.packs import Pack
-
-
 Objective = Callable[[Tensor, dict[str, Tensor]], Tensor]
-"""(Log-probabilities of a pack's trained tokens, what ``Pack.tensors`` and the learner gave) -> its part of the loss."""
+"""(Log-probabilities of a pack's trained tokens, its tensors and what a learner added) -> its part of the loss."""
 
 
 class _PackTrainer(SFTTrainer):
@@ -99,4 +96,4 @@ def train_once(
     )
     trainer.remove_callback(PrinterCallback)
     trainer.objective = objective
-    return float(trainer.train().training_loss) * len(packs)
+    return float(trainer.train().training_loss)
