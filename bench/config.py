@@ -14,7 +14,7 @@ from envs.base import InputError
 from envs.settings import EnvSettings
 from envs.table import ENVIRONMENTS, environment_class
 from whale.schedule import AdaptiveSettings, BudgetSettings, Plan, SearchSettings, WeightSettings
-from whale.settings import EngineSettings, LearnerSettings
+from whale.settings import EngineSettings, LearnerSettings, PolicySettings
 from whale.store import content_key
 
 PROFILES = Path(__file__).parent / "profiles"
@@ -75,6 +75,7 @@ class Profile(_Table):
     rollout: RolloutSettings
     harness: HarnessSettings
     learner: LearnerSettings
+    policy_gradient: PolicySettings
     weight: WeightSettings
     search: SearchSettings
     budget: BudgetSettings

@@ -61,7 +61,7 @@ class Site:
         rollout = profile.rollout
         sampling = Sampling(rollout.temperature, rollout.top_p, rollout.top_k)
         self.source = resolve(profile.model.source, profile.model.revision)
-        self.agent = Agent(self.source, sampling, profile.engine, profile.learner)
+        self.agent = Agent(self.source, sampling, profile.engine, profile.learner, profile.policy_gradient)
         self.caps = Caps(rollout.tokens, rollout.calls)
         self._host: HarnessHost | None = None
         self.lab = Lab(
@@ -90,6 +90,7 @@ class Site:
             "chunk": rollout.chunk,
             "engine": self.profile.engine.model_dump(),
             "learner": self.profile.learner.model_dump(),
+            "policy_gradient": self.profile.policy_gradient.model_dump(),
             "weight": self.profile.weight.model_dump(),
             "versions": {name: version(name) for name in PACKAGES},
             "code": code_hash(),
@@ -171,7 +172,7 @@ class Run:
         """Move the state through one phase, charge it and evaluate; returns the length that it really had."""
         index = len(self.checkpoints)
         if isinstance(phase, Train):
-            trained = self.site.lab.train(self.state, phase.steps, self.seed, phase.until)
+            trained = self.site.lab.train(self.state, phase, self.seed)
             self.state, done = trained.state, len(trained.steps)
             self.learners += [self.state.learner] if self.state.learner else []
             self._charge("train", trained.spend)

@@ -17,7 +17,7 @@ from whale.models import ModelSource
 from whale.records import Harness, ModelCall, Rollout, Spend
 from whale.rollout import Caps, RolloutRunner
 from whale.schedule import WeightSettings
-from whale.settings import EngineSettings, LearnerSettings
+from whale.settings import EngineSettings, LearnerSettings, PolicySettings
 
 ASK = "def solve(problem):\n    reply = yield Chat([user(problem.question)], max_tokens=12)\n    return reply.text\n"
 """A harness that asks once and returns the reply."""
@@ -137,6 +137,7 @@ class Bench:
             Sampling(),
             EngineSettings(batch=64, refill=0.5, columns=40_000, in_flight=64, device="cpu", threads=1),
             LearnerSettings(rate=1e-3, minibatch=minibatch, micro_tokens=512, clip=1.0),
+            PolicySettings(cap=4.0, kl=0.001),
         )
         weight = WeightSettings(prompts=2, samples=4)
         self.lab = Lab(root, env, self.agent, self._runner, {"chunk": chunk}, weight, watch)

@@ -17,6 +17,7 @@ from whale.lab import Trained
 from whale.models import ModelSource
 from whale.records import Harness, Rollout, Spend
 from whale.rollout import OutageError, Work
+from whale.schedule import Train
 
 OTHER = ASK.replace("max_tokens=12", "max_tokens=11")
 
@@ -215,7 +216,7 @@ def test_an_evaluation_counts_every_rollout_once(places: Places) -> None:
 
 def train(bench: Bench) -> Trained:
     """Two steps under a seed with which both have something to learn from."""
-    return bench.lab.train(bench.state(), 2, 5)
+    return bench.lab.train(bench.state(), Train(2), 5)
 
 
 def test_a_weight_phase_is_trained_once(places: Places) -> None:
@@ -232,9 +233,9 @@ def test_a_weight_phase_is_trained_once(places: Places) -> None:
     assert again.submitted == 0
     again.agent.load(trained.state)
     assert again.agent.engine.weights_id == trained.state.weights_id
-    after = again.lab.train(trained.state, 1, 0)
+    after = again.lab.train(trained.state, Train(1), 0)
     assert [step.step for step in after.steps] == [2]
-    assert after.state.weights_id == bench.lab.train(trained.state, 1, 0).state.weights_id
+    assert after.state.weights_id == bench.lab.train(trained.state, Train(1), 0).state.weights_id
 
 
 @pytest.mark.parametrize("kill_after", [3, 8, 12])
@@ -252,7 +253,7 @@ def test_a_killed_weight_phase_ends_as_a_whole_one_does(places: Places, kill_aft
 def test_a_phase_that_accepts_nothing_keeps_the_weights(places: Places) -> None:
     bench = places.open()
     silent = "def solve(problem):\n    yield Chat([user(problem.question)], max_tokens=2)\n    return 'odd'\n"
-    trained = bench.lab.train(bench.state(silent), 2, 0)
+    trained = bench.lab.train(bench.state(silent), Train(2), 0)
     assert trained.state.weights_id == bench.agent.start_id
     assert [(step.accepted, step.loss, step.rollouts) for step in trained.steps] == [(0, None, 8)] * 2
     assert trained.spend.rollouts == 16
@@ -262,7 +263,7 @@ def test_a_phase_that_accepts_nothing_keeps_the_weights(places: Places) -> None:
 def test_weights_of_another_run_are_not_taken_for_ours(places: Places) -> None:
     bench = places.open()
     trained = train(bench)
-    other = bench.lab.train(bench.state(), 1, 1).state
+    other = bench.lab.train(bench.state(), Train(1), 1).state
     assert trained.state.learner is not None
     assert other.learner is not None
     shutil.copy(other.learner / "model.safetensors", trained.state.learner / "model.safetensors")

@@ -114,7 +114,8 @@ def test_loss_and_gradient_of_an_on_policy_step_are_the_formula(
 
 def test_the_second_step_of_a_batch_weighs_by_a_capped_ratio(random_model: ModelSource) -> None:
     learner = learner_of(random_model, minibatch=2, cap=1.05, rate=0.05)
-    old, losses = fresh(random_model), []
+    old = fresh(random_model)
+    losses: list[tuple[float, float]] = []
     update = learner.base.update
 
     def watched(packs: Any, objective: Any) -> float:

@@ -15,6 +15,7 @@ from whale.schedule import (
     BudgetSettings,
     Method,
     Plan,
+    Schedule,
     Search,
     SearchSettings,
     Train,
@@ -118,7 +119,12 @@ def test_the_price_of_a_search_in_numbers() -> None:
 
 def test_a_method_that_overspends_is_refused() -> None:
     plan = load_profile("smoke", "math").plan
-    greedy = Method("greedy", lambda plan: (plan.train for _ in range(100)))
+
+    def endless(plan: Plan) -> Schedule:
+        for _ in range(100):
+            yield plan.train
+
+    greedy = Method("greedy", endless)
     with pytest.raises(
         InputError, match=rf"greedy would spend \d+ rollouts of a budget of {plan.total}; lower"
     ):

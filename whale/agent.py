@@ -14,7 +14,7 @@ from whale.engine import Sampling
 from whale.models import ModelSource
 from whale.records import Harness, Rollout
 from whale.settings import EngineSettings as EngineSettings
-from whale.settings import LearnerSettings
+from whale.settings import LearnerKind, LearnerSettings, PolicySettings
 
 if TYPE_CHECKING:  # torch takes seconds to load; a plan, a report or --help must not wait for it
     from whale.learner import StepReport
@@ -42,9 +42,14 @@ class Agent:
     """Engine and learner, loaded on first use."""
 
     def __init__(
-        self, source: ModelSource, sampling: Sampling, engine: EngineSettings, learner: LearnerSettings
+        self,
+        source: ModelSource,
+        sampling: Sampling,
+        engine: EngineSettings,
+        learner: LearnerSettings,
+        policy: PolicySettings,
     ) -> None:
-        self.source = source
+        self.source, self._policy = source, policy
         self._sampling, self._engine_settings, self._learner_settings = sampling, engine, learner
         self._engine: TransformersEngine | None = None
         self._learner: RsftLearner | None = None
@@ -86,13 +91,15 @@ class Agent:
             self._learner = RsftLearner(engine.model, engine.tokenizer, self._learner_settings)
         return self._learner
 
-    def learn(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:
+    def learn(self, rollouts: Sequence[Rollout], seed: int, kind: LearnerKind = "rsft") -> StepReport:
         """One weight step on the weights in force; the engine then serves the new ones."""
         from whale.learner import weights_id
+        from whale.policy_gradient import PolicyGradientLearner
 
         before = self.engine.weights_id
+        learner = self.learner if kind == "rsft" else PolicyGradientLearner(self.learner, self._policy)
         self.engine.use(None)
-        report = self.learner.step(rollouts, seed)
+        report = learner.step(rollouts, seed)
         self.engine.use(weights_id(self.engine.model) if report.accepted else before)
         return report
 

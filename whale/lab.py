@@ -17,10 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from envs.base import Environment, InputError, Split, Task, Verdict
 from whale.agent import Agent, State
-from whale.patience import Patience
 from whale.records import Rollout, Spend
 from whale.rollout import OutageError, RolloutRunner, Work
-from whale.schedule import WeightSettings
+from whale.schedule import Train, WeightSettings
 from whale.store import Log, content_key, write_json
 
 _ROLLOUT = TypeAdapter(Rollout)
@@ -130,22 +129,23 @@ class Lab:
             known.setdefault(rollout.key, rollout)
         return known
 
-    def train(self, state: State, steps: int, seed: int, until: Patience | None = None) -> Trained:
-        """Phase W: ``steps`` weight steps under the state's harness, or fewer when ``until`` has enough."""
+    def train(self, state: State, phase: Train, seed: int) -> Trained:
+        """Phase W: weight steps under the state's harness, as many as ``phase`` says or until it has enough."""
         key = self.key(
             "weights",
             weights=state.weights_id,
             learner=state.learner.name if state.learner else None,
             harness=state.harness.id,
             first=state.steps,
-            steps=steps,
-            until=until.model_dump() if until else None,
+            steps=phase.steps,
+            until=phase.until.model_dump() if phase.until else None,
+            learning=phase.learner,
             seed=seed,
         )
         target = self.root / "weights" / key
         record = target / "done.json"
         if not (record.is_file() and has_learner(target)):
-            self._train(state, steps, seed, until, target)
+            self._train(state, phase, seed, target)
         done = json.loads(record.read_text(encoding="utf-8"))
         rows = tuple(TrainStep(**step) for step in done["steps"])
         after = replace(
@@ -153,11 +153,11 @@ class Lab:
         )
         return Trained(after, Spend(**done["spend"]), rows)
 
-    def _train(self, state: State, steps: int, seed: int, until: Patience | None, target: Path) -> None:
+    def _train(self, state: State, phase: Train, seed: int, target: Path) -> None:
         rows: list[TrainStep] = []
         spend = Spend()
         current = state
-        for index in range(state.steps, state.steps + steps):
+        for index in range(state.steps, state.steps + phase.steps):
             work = [
                 Work(task, state.harness, sample)
                 for task in self._batch(index, seed)
@@ -165,13 +165,13 @@ class Lab:
             ]
             made = self.rollouts(current, work, f"train {index}", seed)
             self.agent.load(current)
-            report = self.agent.learn(made, seed=hash_free(seed, index))
+            report = self.agent.learn(made, hash_free(seed, index), phase.learner)
             assert self.agent.engine.weights_id is not None
             current = replace(current, weights_id=self.agent.engine.weights_id)
             spend += Spend.total(rollout.spend for rollout in made)
             reward = sum(rollout.score.value for rollout in made) / len(made)
             rows.append(TrainStep(index, len(made), report.accepted, report.truncated, reward, report.loss))
-            if until and until.enough([row.reward for row in rows]):
+            if phase.until and phase.until.enough([row.reward for row in rows]):
                 break
         partial = fresh_directory(target)
         self.agent.learner.save(partial)

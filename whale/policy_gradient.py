@@ -2,9 +2,9 @@
 
 Source: Fast-Slow Training (arXiv 2605.12484), slow half. A group is all rollouts of one task, whatever prompt or
 harness made them. Advantage A = (r - mean) / (std + eps) over the group; groups without variance are dropped. Loss,
-averaged over groups, and in a group over its trained tokens: -stop_gradient(min(ratio, cap)) x A x log p + kl x KL, with
-the ratio of the new to the sampling policy, and the divergence from the starting weights (estimator exp(d) - d - 1 with
-d = log ref - log p).
+averaged over groups, and in a group over its trained tokens: -stop_gradient(min(ratio, cap)) x A x log p + kl x KL,
+with the ratio of the new to the sampling policy, and the divergence from the starting weights (estimator
+exp(d) - d - 1 with d = log ref - log p).
 
 Our choices, unpublished there: the standard deviation is the population's, eps is 1e-4; rollouts that were cut count
 with their reward and are trained on; those whose verifier failed are left out.
@@ -72,7 +72,10 @@ class PolicyGradientLearner:
         from whale.trl_step import log_probabilities
 
         device = next(self.base.model.parameters()).device
-        return log_probabilities(self.base.model, {name: part.to(device) for name, part in pack.items()})
+        found: Tensor = log_probabilities(
+            self.base.model, {name: part.to(device) for name, part in pack.items()}
+        )
+        return found
 
     def _add_reference(self, packs: Sequence[dict[str, Tensor]]) -> None:
         """Log-probabilities under the starting weights, which stand in the model meanwhile."""

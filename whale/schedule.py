@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from envs.base import InputError
 from whale.patience import Patience
+from whale.settings import LearnerKind
 
 
 class _Table(BaseModel):
@@ -89,6 +90,7 @@ class Train:
     steps: int
     until: Patience | None = None
     """May end it before ``steps``."""
+    learner: LearnerKind = "rsft"
 
     @property
     def length(self) -> int:
@@ -152,12 +154,12 @@ class Plan:
         """The budget: what the alternating method spends, in rollouts."""
         return self.training + self.budget.cycles * self.cost(self.searching)
 
-    def trains(self, rollouts: int) -> Schedule:
+    def trains(self, rollouts: int, learner: LearnerKind = "rsft") -> Schedule:
         """Weight phases of E steps until ``rollouts`` are spent; the last may have fewer steps."""
         left = rollouts // self.weight.step_cost
         while left > 0:
             steps = min(left, self.budget.steps)
-            yield Train(steps)
+            yield Train(steps, learner=learner)
             left -= steps
 
     def searches(self, rollouts: int) -> Schedule:

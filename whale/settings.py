@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
+
+LearnerKind = Literal["rsft", "policy_gradient"]
+"""How rollouts become new weights."""
 
 
 class EngineSettings(BaseModel):
