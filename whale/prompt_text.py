@@ -1,0 +1,43 @@
+"""Prompt space: harnesses that differ from one another in their texts alone.
+
+The Fast-Slow control of the WHALE paper (arXiv 2609.00196) searches there instead of in code, which isolates what code adds.
+"""
+
+from __future__ import annotations
+
+import ast
+
+
+def same_but_texts(first: str, second: str) -> bool:
+    """Whether two harness sources have one syntax tree apart from string constants; False if either does not parse.
+
+    Comments and layout do not count, docstrings are texts. The fixed parts of an f-string are texts, its fields are not.
+    """
+    try:
+        return _shape(first) == _shape(second)
+    except (SyntaxError, ValueError):
+        return False
+
+
+def texts_of(source: str) -> list[str]:
+    """All string constants of a source in their order, docstrings and fixed parts of f-strings included."""
+    found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    texts = [node for node in found if isinstance(node.value, str)]
+    return [str(node.value) for node in sorted(texts, key=lambda node: (node.lineno, node.col_offset))]
+
+
+def _shape(source: str) -> str:
+    return ast.dump(_Blank().visit(ast.parse(source)))
+
+
+class _Blank(ast.NodeTransformer):
+    """Empties every text."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        """Bytes and numbers stay."""
+        return ast.Constant("") if isinstance(node.value, str) else node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        """Only the fields of an f-string, in their order."""
+        fields = [part for part in node.values if isinstance(part, ast.FormattedValue)]
+        return ast.JoinedStr([self.visit(part) for part in fields])
