@@ -1,6 +1,7 @@
 """Prompt space: harnesses that differ from one another in their texts alone.
 
-The Fast-Slow control of the WHALE paper (arXiv 2609.00196) searches there instead of in code, which isolates what code adds.
+The Fast-Slow control of the WHALE paper (arXiv 2609.00196) searches there instead of in code, which isolates what code
+adds.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import ast
 def same_but_texts(first: str, second: str) -> bool:
     """Whether two harness sources have one syntax tree apart from string constants; False if either does not parse.
 
-    Comments and layout do not count, docstrings are texts. The fixed parts of an f-string are texts, its fields are not.
+    Comments and layout do not count, docstrings are texts. The fixed parts of an f-string are texts, its fields are
+    not.
     """
     try:
         return _shape(first) == _shape(second)
