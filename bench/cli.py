@@ -23,7 +23,8 @@ from baselines import METHODS
 from bench import doctor as checks
 from bench import planning, transcripts
 from bench.config import Profile, load_profile, near
-from bench.execute import Run, Site, command_line
+from bench.execute import Run, command_line
+from bench.profile_site import Site
 from bench.progress import Progress
 from bench.result_file import load, load_all
 from envs.base import InputError

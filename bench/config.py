@@ -13,7 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationErr
 from envs.base import InputError
 from envs.settings import EnvSettings
 from envs.table import ENVIRONMENTS, environment_class
-from whale.schedule import AdaptiveSettings, BudgetSettings, Plan, SearchSettings, WeightSettings
+from whale.budget import (
+    AdaptiveSettings,
+    AttemptSettings,
+    BudgetSettings,
+    FstSettings,
+    SearchSettings,
+    WeightSettings,
+)
+from whale.schedule import Plan
 from whale.settings import EngineSettings, LearnerSettings, PolicySettings
 from whale.store import content_key
 
@@ -52,6 +60,8 @@ class HarnessSettings(_Table):
 
     start: str
     """Name of a starting harness, or the path of a harness file."""
+    refine: str
+    """The same for the harness that has the model check its own answer (``refinement``)."""
     proposer: Literal["offline"]
     """Who proposes new harnesses."""
 
@@ -80,12 +90,14 @@ class Profile(_Table):
     search: SearchSettings
     budget: BudgetSettings
     adaptive: AdaptiveSettings
+    fst: FstSettings
+    attempts: AttemptSettings
     eval: EvalSettings
 
     @property
     def plan(self) -> Plan:
         """Prices and budget for the methods' schedules."""
-        return Plan(self.weight, self.search, self.budget, self.adaptive)
+        return Plan(self.weight, self.search, self.budget, self.adaptive, self.fst, self.attempts)
 
     @property
     def hash(self) -> str:
@@ -103,6 +115,7 @@ class Profile(_Table):
             "iteration_cost": "with_base",
             "harness": self.harness.start,
             "proposer": self.harness.proposer,
+            "reflector": self.fst.reflector,
         }
 
 
@@ -221,6 +234,11 @@ def _check_sizes(profile: Profile) -> None:
         raise InputError(
             f"a search scores on {search.examples} tasks but [env.sizes] search = {sizes.search}; "
             f"the smallest that works is {search.examples}"
+        )
+    if weight.samples % profile.fst.prompts:
+        raise InputError(
+            f"[fst] prompts = {profile.fst.prompts} cannot share the {weight.samples} samples of a task evenly; "
+            f"it must divide [weight] samples = {weight.samples}"
         )
     proposed = search.candidates * profile.budget.iterations
     if search.accept == "confirm" and search.finalists > proposed:

@@ -1,7 +1,7 @@
 """Figures: test mean@k of the system in force against what was spent, and start against selected by family.
 
-PNG and SVG bytes depend on the result files alone (no date, fixed ids). Colours are those of Okabe and
-Ito; line style and marker differ too, so that no method is known by its colour alone.
+PNG and SVG bytes depend on the result files alone (no date, fixed ids). How a method is drawn stands in
+``looks``.
 """
 
 from __future__ import annotations
@@ -9,47 +9,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator
-from matplotlib.typing import LineStyleType
 
+from bench.budgets import spends
+from bench.looks import Look, looks, panel_rows
 from bench.result_file import ResultFile, SpendRow
-from bench.selection import RunChoice, by_method, family_names, family_questions, mean_of
+from bench.selection import RunChoice, by_method, family_change, family_names, family_questions, mean_of
 
 FloatArray = npt.NDArray[np.float64]
 Spend = Callable[[SpendRow], int]
-
-
-class Look(NamedTuple):
-    """How a method is drawn, everywhere."""
-
-    colour: str
-    dash: LineStyleType
-    marker: str
-
-
-FROZEN = Look("#000000", ":", "x")
-WHALE = Look("#D55E00", "-", "o")
-COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
-DASHES: tuple[LineStyleType, ...] = ("--", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 2)))
-MARKERS = ("s", "^", "D", "v", "P", "X")
-
-
-def looks(methods: Sequence[str]) -> dict[str, Look]:
-    """One look per method; ``whale`` and ``frozen`` always have the same one."""
-    table = {"whale": WHALE, "frozen": FROZEN}
-    others = [method for method in methods if method not in table]
-    for i, method in enumerate(others):
-        table[method] = Look(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)])
-    return {method: table[method] for method in methods}
+COLUMNS = 4
+"""Of a legend."""
 
 
 def mean_steps(
@@ -69,21 +47,25 @@ def mean_steps(
 
 
 def draw_curves(results: Sequence[ResultFile], folder: Path) -> tuple[Path, Path]:
-    """Write ``curves.png`` and ``curves.svg``: charged rollouts and charged generated tokens."""
+    """Write ``curves.png`` and ``curves.svg``: charged rollouts and charged generated tokens.
+
+    Many methods stand in two rows of panels on one scale (``panel_rows``).
+    """
     methods = by_method(results)
-    styles = looks(list(methods))
-    figure = Figure(figsize=(10.5, 4.8), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
-    for axis, spend, label in (
-        (axes[0], _rollouts, "charged rollouts"),
-        (axes[1], _tokens, "charged generated tokens"),
-    ):
-        _cost_panel(axis, methods, styles, spend)
-        axis.set_xlabel(label)
-    k = results[0].samples
-    axes[0].set_ylabel(f"test mean@{k} of the system in force (%)")
+    styles, rows = looks(list(methods)), panel_rows(list(methods))
+    figure = Figure(figsize=(10.5, sum(_height(names) for _, names in rows) + 0.3), layout="constrained")
     figure.suptitle(f"{results[0].env}, profile {results[0].profile}: accuracy against cost")
-    _legend(figure, methods, styles)
+    parts = figure.subfigures(
+        len(rows), 1, height_ratios=[_height(names) for _, names in rows], squeeze=False
+    )
+    axes: list[Axes] = []
+    for part, (title, names) in zip(parts[:, 0], rows, strict=True):
+        axes += _curve_row(part, {name: methods[name] for name in names}, styles, results[0].samples)
+        if title:
+            part.suptitle(title, fontsize=10)
+    bounds = [axis.get_ylim() for axis in axes]
+    for axis in axes:
+        axis.set_ylim(min(low for low, _ in bounds), max(high for _, high in bounds))
     png, svg = folder / "curves.png", folder / "curves.svg"
     _save(figure, png)
     _save(figure, svg)
@@ -120,30 +102,64 @@ def _tokens(spend: SpendRow) -> int:
     return spend.completion_tokens
 
 
+def _height(methods: Sequence[str]) -> float:
+    """Inches of a row of panels with its legend."""
+    return 3.8 + 0.22 * -(-len(methods) // COLUMNS)
+
+
+def _curve_row(
+    part: FigureBase, methods: dict[str, list[RunChoice]], styles: dict[str, Look], samples: int
+) -> list[Axes]:
+    axes = list(part.subplots(1, 2, sharey=True))
+    for axis, spend, label in (
+        (axes[0], _rollouts, "charged rollouts"),
+        (axes[1], _tokens, "charged generated tokens"),
+    ):
+        _cost_panel(axis, methods, styles, spend)
+        axis.set_xlabel(label)
+    axes[0].set_ylabel(f"test mean@{samples}, system in force (%)")
+    _legend(part, methods, styles)
+    return axes
+
+
 def _cost_panel(
     axis: Axes, methods: dict[str, list[RunChoice]], styles: dict[str, Look], spend: Spend
 ) -> None:
     spent = [spend(run.last.charged) for runs in methods.values() for run in runs]
-    end = 1.05 * max([*spent, 1])
+    end = 1.1 * max([*spent, 1])
+    levels = [name for name, runs in methods.items() if not spends(runs)]
     for name, runs in methods.items():
-        look = styles[name]
-        x_G, acc_R_G, mean_G = mean_steps(runs, spend, end)
-        if name == "frozen":
-            axis.axhline(float(mean_G[0]), color=look.colour, linestyle=look.dash, linewidth=1.8)
-            continue
-        for acc_G in acc_R_G if len(runs) > 1 else ():
-            axis.step(x_G, acc_G, where="post", color=look.colour, alpha=0.35, linewidth=0.7)
-        # Seeds differ a little in tokens: one marker per checkpoint is enough.
-        every = max(1, round((len(x_G) - 1) / len(runs[0].result.checkpoints)))
-        axis.step(
-            x_G, mean_G, where="post", color=look.colour, linestyle=look.dash, linewidth=2.2,
-            marker=look.marker, markersize=5, markevery=slice(0, len(x_G) - 1, every),
-        )  # fmt: skip
+        if name in levels:
+            _level(axis, runs, styles[name], end, levels.index(name))
+        else:
+            _steps(axis, runs, styles[name], spend, end)
     axis.set_xlim(0, end)
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axis.grid(alpha=0.25)
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def _level(axis: Axes, runs: Sequence[RunChoice], look: Look, end: float, shift: int) -> None:
+    """A method without a training budget: its selected checkpoint, whatever others spend."""
+    level = 100 * float(np.mean([mean_of(run.result, run.selected, "test") for run in runs]))
+    x = end * (np.array([0.15, 0.45, 0.75]) + 0.04 * shift)  # shifted, so that equal levels show both markers
+    axis.axhline(level, color=look.colour, linestyle=look.dash, linewidth=1.8)
+    axis.plot(
+        x, np.full(len(x), level), color=look.colour, linestyle="none", marker=look.marker, markersize=6
+    )
+
+
+def _steps(axis: Axes, runs: Sequence[RunChoice], look: Look, spend: Spend, end: float) -> None:
+    x_G, acc_R_G, mean_G = mean_steps(runs, spend, end)
+    for acc_G in acc_R_G if len(runs) > 1 else ():
+        axis.step(x_G, acc_G, where="post", color=look.colour, alpha=0.35, linewidth=0.7)
+    # Seeds differ a little in tokens: one marker per checkpoint is enough.
+    every = max(1, round((len(x_G) - 1) / len(runs[0].result.checkpoints)))
+    axis.step(
+        x_G, mean_G, where="post", color=look.colour, linestyle=look.dash, linewidth=2.2,
+        marker=look.marker, markersize=6, markevery=slice(0, len(x_G) - 1, every),
+    )  # fmt: skip
 
 
 def _family_panel(
@@ -153,34 +169,27 @@ def _family_panel(
         start, selected = family_change(runs, family)
         colour, marker = styles[name].colour, styles[name].marker
         axis.plot([100 * start, 100 * selected], [row, row], color=colour, linewidth=1.6)
-        axis.plot(100 * start, row, marker="o", color=colour, markerfacecolor="white", markersize=6)
+        axis.plot(100 * start, row, marker="o", color=colour, markerfacecolor="white", markersize=7)
         axis.plot(100 * selected, row, marker=marker if marker != "x" else "o", color=colour, markersize=6)
     axis.set_yticks(range(len(methods)), list(methods), fontsize=8)
-    axis.set_ylim(-0.6, len(methods) - 0.4)
+    axis.set_ylim(len(methods) - 0.4, -0.6)  # from top to bottom in the order of the tables
     axis.grid(axis="x", alpha=0.25)
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def family_change(runs: Sequence[RunChoice], family: str) -> tuple[float, float]:
-    """Test mean@k of one family at the start and at the selected checkpoint, averaged over seeds."""
-    start = [mean_of(run.result, run.result.checkpoints[0], "test", family) for run in runs]
-    selected = [mean_of(run.result, run.selected, "test", family) for run in runs]
-    return float(np.mean(start)), float(np.mean(selected))
-
-
-def _legend(figure: Figure, methods: dict[str, list[RunChoice]], styles: dict[str, Look]) -> None:
+def _legend(part: FigureBase, methods: dict[str, list[RunChoice]], styles: dict[str, Look]) -> None:
     lines = []
     for name, runs in methods.items():
         look = styles[name]
-        marker = "" if name == "frozen" else look.marker
         seeds = f"{len(runs)} seed{'s' if len(runs) > 1 else ''}"
         lines.append(
-            Line2D([], [], color=look.colour, linestyle=look.dash, marker=marker, linewidth=2.2,
+            Line2D([], [], color=look.colour, linestyle=look.dash, marker=look.marker, linewidth=2.2,
                    label=f"{name} ({seeds})")
         )  # fmt: skip
-    figure.legend(
-        handles=lines, loc="outside lower center", ncols=min(4, len(lines)), frameon=False, handlelength=4,
-        title="thick: mean over seeds; thin: single seeds",
+    part.legend(
+        handles=lines, loc="outside lower center", ncols=min(COLUMNS, len(lines)), frameon=False,
+        handlelength=5, columnspacing=1.2,
+        title="thick: mean over seeds; thin: single seeds; level: no training budget, selected checkpoint",
     )  # fmt: skip
 
 

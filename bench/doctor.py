@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.execute import PACKAGES
+from bench.profile_site import PACKAGES
 from envs.base import InputError
 from envs.cache import cache_dir
 from envs.jail.jail import available

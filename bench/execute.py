@@ -10,117 +10,43 @@ import json
 import os
 import platform
 import shlex
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from bench.config import Profile
+from bench.profile_site import PACKAGES, Site
 from bench.result_file import (
     CandidateRow,
     Checkpoint,
+    Cross,
     HarnessRow,
     ResultFile,
     SpendRow,
     TrainRow,
     dump,
 )
-from envs.base import InputError
-from envs.table import environment_class
-from whale.agent import Agent, State
-from whale.control import Control
-from whale.engine import Sampling
-from whale.harnesses import starting
-from whale.hosting import HarnessHost
-from whale.lab import Lab, Watch
-from whale.models import resolve
-from whale.offline.catalogue import SPACES
-from whale.offline.propose import OfflineProposer
-from whale.records import Harness, Spend
-from whale.rollout import Caps, RolloutRunner
-from whale.schedule import Method, Phase, Train
-from whale.search import HarnessSearch
+from envs.base import Split
+from whale.agent import State
+from whale.evaluation import Counts, evaluate
+from whale.phases import Attempt, Evolve, Phase, Refine, Search, Train
+from whale.records import Harness, Rollout, Spend
+from whale.schedule import Method
 from whale.store import Log, content_key, write_atomic
 
-CHECKED = 4
-"""Search tasks on which a starting harness is tried, with noise for replies, before anything is spent."""
-PACKAGES = ("torch", "transformers", "trl", "reasoning-gym", "sympy")
-"""Versions that can change a number; they are part of every key and of every result."""
+CHARGED = ("train", "search", "confirm", "proposer")
+"""What a method pays for; evaluation is shown and never charged."""
 
 
-class Site:
-    """Everything that the runs of one profile share: environment, model, jail, cache. Close it when done."""
-
-    def __init__(self, profile: Profile, runs: Path, watch: Watch) -> None:
-        self.profile, self.watch = profile, watch
-        self.commit = commit()
-        self.home = runs / profile.name / profile.environment
-        self.env = environment_class(profile.environment)(profile.env)
-        rollout = profile.rollout
-        sampling = Sampling(rollout.temperature, rollout.top_p, rollout.top_k)
-        self.source = resolve(profile.model.source, profile.model.revision)
-        self.agent = Agent(self.source, sampling, profile.engine, profile.learner, profile.policy_gradient)
-        self.caps = Caps(rollout.tokens, rollout.calls)
-        self._host: HarnessHost | None = None
-        self.lab = Lab(
-            self.home / "cache", self.env, self.agent, self._runner, self.identity(), profile.weight, watch
-        )
-
-    @property
-    def host(self) -> HarnessHost:
-        """The jail for harnesses; starts at the first call."""
-        if self._host is None:
-            self._host = HarnessHost()
-        return self._host
-
-    def _runner(self) -> RolloutRunner:
-        return RolloutRunner(
-            self.agent.engine, self.env, self.host, self.caps, in_flight=self.profile.engine.in_flight
-        )
-
-    def identity(self) -> dict[str, object]:
-        """What decides the outcome of a rollout or an update, whatever the method."""
-        rollout = self.profile.rollout
-        return {
-            "env": dict(self.env.describe()),
-            "model": self.source.revision,
-            "rollout": rollout.model_dump(),
-            "chunk": rollout.chunk,
-            "engine": self.profile.engine.model_dump(),
-            "learner": self.profile.learner.model_dump(),
-            "policy_gradient": self.profile.policy_gradient.model_dump(),
-            "weight": self.profile.weight.model_dump(),
-            "versions": {name: version(name) for name in PACKAGES},
-            "code": code_hash(),
-        }
-
-    @property
-    def control(self) -> Control:
-        """The checks that every harness must pass; starts the jail."""
-        return Control(self.env, self.host, self.caps)
-
-    def search(self) -> HarnessSearch:
-        """The search operator; starts the jail."""
-        space = SPACES[self.profile.environment]
-        proposer = OfflineProposer(space.edits, space.form)
-        return HarnessSearch(self.lab, proposer, self.profile.search, self.control)
-
-    def starting(self) -> Harness:
-        """The profile's starting harness; ``InputError`` when it fails the checks that proposals must pass."""
-        name = self.profile.harness.start
-        harness = starting(name)
-        reason = self.control.refusal(harness.source, self.env.tasks("search")[:CHECKED])
-        if reason:
-            raise InputError(f"the starting harness {name} cannot be used: {reason}. Mend it or use another")
-        return harness
-
-    def close(self) -> None:
-        """End every process the runs have started."""
-        if self._host is not None:
-            self._host.close()
-        self.env.close()
+PHASES: dict[type[Phase], str] = {
+    Train: "weight",
+    Search: "search",
+    Evolve: "search",
+    Attempt: "attempts",
+    Refine: "refine",
+}
+"""What a checkpoint says of the phase that it ended."""
 
 
 class Run:
@@ -133,10 +59,15 @@ class Run:
         self.result_path = self.folder / f"{method.name}-s{seed}.json"
         self.events = Log(self.folder / "events.jsonl")
         self.checkpoints: list[Checkpoint] = []
-        self.ledger: dict[str, Spend] = {name: Spend() for name in ("train", "search", "confirm", "eval")}
+        self.cross: list[Cross] = []
+        self.ledger: dict[str, Spend] = {name: Spend() for name in (*CHARGED, "eval")}
         self.training: list[TrainRow] = []
         self.candidates: list[CandidateRow] = []
         self.harnesses: dict[str, Harness] = {}
+        self.overshoot = 0
+        self.attempts = 1
+        self.failures: list[Rollout] = []
+        """Failed rollouts of the last weight phase."""
         self.learners: list[Path] = []
         """Directories of weights and optimizers that this run made or used, in order."""
 
@@ -160,34 +91,77 @@ class Run:
         if self.finished():
             return self.result_path
         write_atomic(self.folder / "profile.json", self.profile.model_dump_json(indent=1) + "\n")
-        self.state = State(self.site.agent.start_id, None, self.site.starting())
-        self._checkpoint(self.state, "start")
+        self.state = self.start = State(self.site.agent.start_id, None, self.site.starting())
+        self._checkpoint("start")
         self.method.phases(self.profile.plan)  # a budget that does not pay is refused before it is spent
         self.method.walk(self.profile.plan, self._carry_out)
+        self._two_by_two()
         write_atomic(self.result_path, dump(self._result()))
         self._event(self._done())
         return self.result_path
 
     def _carry_out(self, phase: Phase) -> int:
-        """Move the state through one phase, charge it and evaluate; returns the length that it really had."""
-        index = len(self.checkpoints)
-        if isinstance(phase, Train):
-            trained = self.site.lab.train(self.state, phase, self.seed)
-            self.state, done = trained.state, len(trained.steps)
-            self.learners += [self.state.learner] if self.state.learner else []
-            self._charge("train", trained.spend)
-            self.training += [TrainRow(**asdict(step)) for step in trained.steps]
-        else:
-            found = self.site.search().run(
-                self.state, phase.iterations, self.seed, continued=phase.continued, until=phase.until
-            )
-            self.state, done = found.state, found.iterations
-            self._charge("search", found.screening)
-            self._charge("confirm", found.confirming)
-            self.candidates += [CandidateRow(phase=index, **asdict(row)) for row in found.candidates]
-        self._checkpoint(self.state, "weight" if isinstance(phase, Train) else "search")
+        """Move the state through one phase, charge it and evaluate; returns the rollouts that it charged."""
+        before, index = self._charged().rollouts, len(self.checkpoints)
+        match phase:
+            case Train():
+                self._train(phase)
+            case Search():
+                self._search(phase)
+            case Evolve():
+                self._evolve(phase)
+            case Attempt():
+                self.attempts = phase.count
+            case Refine():
+                self.state = replace(self.state, harness=self.site.refining())
+        self._checkpoint(PHASES[type(phase)])
         self._event({"phase": index, "weights": self.state.weights_id, "harness": self.state.harness.id})
-        return done
+        return self._charged().rollouts - before
+
+    def _train(self, phase: Train) -> None:
+        trained = self.site.lab.train(self.state, phase, self.seed)
+        self.state = trained.state
+        self.learners += [self.state.learner] if self.state.learner else []
+        self._charge("train", trained.spend)
+        self.training += [TrainRow(**asdict(step)) for step in trained.steps]
+        made = (rollout for block in trained.blocks for rollout in self.site.lab.recorded(block))
+        self.failures = [rollout for rollout in made if not rollout.score.value]
+
+    def _search(self, phase: Search) -> None:
+        failures = self.failures if phase.evidence == "failures" else []
+        found = self.site.search(phase).run(self.state, phase, self.seed, failures)
+        self.state = found.state
+        self._charge("search", found.screening)
+        self._charge("confirm", found.confirming)
+        self.candidates += [
+            CandidateRow(phase=len(self.checkpoints), **asdict(row)) for row in found.candidates
+        ]
+
+    def _evolve(self, phase: Evolve) -> None:
+        found = self.site.evolution().run(self.state, phase, self.seed)
+        self.state = found.state
+        self.overshoot += found.overshoot
+        self._charge("search", found.spend)
+        self._charge("proposer", found.proposing)
+        self.candidates += [
+            CandidateRow(phase=len(self.checkpoints), **asdict(row)) for row in found.candidates
+        ]
+
+    def _two_by_two(self) -> None:
+        """{first, last weights} x {first, last harness} of a joint method on test; what is known is not run again."""
+        if not {"weight", "search"} <= {point.phase for point in self.checkpoints}:
+            return
+        known = {(point.weights_id, point.harness_id): point.test for point in self.checkpoints}
+        for state in (
+            replace(self.state, harness=self.start.harness),
+            replace(self.start, harness=self.state.harness),
+        ):
+            place = (state.weights_id, state.harness.id)
+            if place not in known:
+                known[place] = self._evaluate(state, ["test"])["test"]
+            self.cross.append(
+                Cross.model_validate({"weights_id": place[0], "harness_id": place[1], "test": known[place]})
+            )
 
     def _done(self) -> dict[str, object]:
         """The event that closes this run; the file's hash, since another profile may have replaced the file."""
@@ -204,20 +178,35 @@ class Run:
     def _charge(self, purpose: str, spend: Spend) -> None:
         self.ledger[purpose] += spend
 
-    def _checkpoint(self, state: State, phase: str) -> None:
-        samples = self.profile.eval.samples
-        counts, cost = self.site.lab.evaluate(state, samples, self.seed)
+    def _charged(self) -> Spend:
+        """Everything that the method has paid for so far."""
+        return Spend.total(self.ledger[name] for name in CHARGED)
+
+    def _evaluate(self, state: State, splits: Sequence[Split]) -> dict[Split, Counts]:
+        counts, cost = evaluate(
+            self.site.lab,
+            state,
+            self.profile.eval.samples,
+            self.seed,
+            attempts=self.attempts,
+            splits=splits,
+        )
         self._charge("eval", cost)
-        self.harnesses[state.harness.id] = state.harness
-        charged = Spend.total(self.ledger[name] for name in ("train", "search", "confirm"))
+        self.evaluation = cost
+        return counts
+
+    def _checkpoint(self, phase: str) -> None:
+        counts = self._evaluate(self.state, ["select", "test"])
+        self.harnesses[self.state.harness.id] = self.state.harness
         self.checkpoints.append(
             Checkpoint.model_validate(
                 {
                     "index": len(self.checkpoints),
                     "phase": phase,
-                    "weights_id": state.weights_id,
-                    "harness_id": state.harness.id,
-                    "charged": asdict(charged),
+                    "weights_id": self.state.weights_id,
+                    "harness_id": self.state.harness.id,
+                    "charged": asdict(self._charged()),
+                    "evaluation": asdict(self.evaluation),
                     "select": counts["select"],
                     "test": counts["test"],
                 }
@@ -232,13 +221,16 @@ class Run:
             method=self.method.name,
             seed=self.seed,
             samples=self.profile.eval.samples,
-            budget=0 if not self.method.phases(self.profile.plan) else self.profile.plan.total,
+            budget=self.profile.plan.total if self._charged().rollouts else 0,
+            prices=self._prices(),
+            overshoot=self.overshoot,
             switches=self.profile.switches,
             provenance=self._provenance(),
             families={
                 task.id: task.meta["family"] for split in ("select", "test") for task in env.tasks(split)
             },
             checkpoints=self.checkpoints,
+            cross=self.cross,
             ledger={name: SpendRow(**asdict(spend)) for name, spend in self.ledger.items()},
             training=self.training,
             candidates=self.candidates,
@@ -247,6 +239,11 @@ class Run:
                 for key, row in self.harnesses.items()
             },
         )
+
+    def _prices(self) -> dict[str, int]:
+        """What a weight step and the parts of a search cost, in rollouts and candidates."""
+        search, weight = self.profile.search, self.profile.weight
+        return {"step": weight.step_cost, "examples": search.examples, "candidates": search.candidates}
 
     def _provenance(self) -> dict[str, str]:
         tasks = self.site.env.describe()["tasks"]
@@ -262,31 +259,6 @@ class Run:
             **{f"data {split}": str(digest) for split, digest in tasks.items()},
             **{name: version(name) for name in PACKAGES},
         }
-
-
-def code_hash() -> str:
-    """Hash of all code that can change a rollout or an update (``envs`` and ``whale``): edited code reuses nothing."""
-    digest = hashlib.sha256()
-    root = Path(__file__).parent.parent
-    for file in sorted(path for name in ("envs", "whale") for path in (root / name).rglob("*.py")):
-        digest.update(str(file.relative_to(root)).encode() + file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def commit() -> str:
-    """The checkout's commit, with ``+changes`` when files differ from it; ``unknown`` outside a checkout."""
-    here = Path(__file__).parent
-
-    def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", *words], cwd=here, capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!/results")
-        return git("rev-parse", "--short=12", "HEAD") + ("+changes" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
 
 
 def command_line(arguments: Sequence[str] | None = None) -> str:

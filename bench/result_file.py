@@ -37,14 +37,25 @@ class Checkpoint(_Frozen):
     """The system in force after a phase, and how it did."""
 
     index: int
-    phase: Literal["start", "weight", "search"]
+    phase: Literal["start", "weight", "search", "attempts", "refine"]
     weights_id: str
     harness_id: str
     charged: SpendRow
     """Cumulative spend charged to the method when this checkpoint came into force."""
+    evaluation: SpendRow | None = None
+    """What evaluating it on ``select`` and ``test`` took: its price at test time. Never charged."""
     select: dict[str, dict[Verdict, int]]
     """Question id -> verdict -> count; counts of a question sum to ``samples``."""
     test: dict[str, dict[Verdict, int]]
+
+
+class Cross(_Frozen):
+    """A corner of the 2x2 that never was in force: first weights with the last harness, or the other way round."""
+
+    weights_id: str
+    harness_id: str
+    test: dict[str, dict[Verdict, int]]
+    """As in a checkpoint."""
 
 
 class HarnessRow(_Frozen):
@@ -98,7 +109,11 @@ class ResultFile(_Frozen):
     samples: int
     """Stored samples per question and checkpoint (the k of mean@k)."""
     budget: int
-    """Rollouts the method was allowed (0 for ``frozen``)."""
+    """Rollouts the method was allowed (0 for those that learn nothing)."""
+    prices: dict[str, int] = {}
+    """``step``: rollouts of a weight step; ``examples`` and ``candidates`` of a search iteration."""
+    overshoot: int = 0
+    """Rollouts beyond the soft caps of a library's searches; charged like the others."""
     switches: dict[str, str]
     """Named switches in force, such as ``accept=confirm`` and ``verifier=robust``."""
     provenance: dict[str, str]
@@ -106,22 +121,25 @@ class ResultFile(_Frozen):
     families: dict[str, str]
     """Question id -> task family, for select and test."""
     checkpoints: list[Checkpoint]
+    cross: list[Cross] = []
+    """For a method that changes weights and harness: last weights with the first harness, then first with last."""
     ledger: dict[str, SpendRow]
-    """Purpose (train, search, confirm, eval) -> spend. ``eval`` is shown, never charged."""
+    """Purpose (train, search, confirm, proposer, eval) -> spend. ``eval`` is shown, never charged."""
     training: list[TrainRow]
     candidates: list[CandidateRow]
     harnesses: dict[str, HarnessRow]
 
     @model_validator(mode="after")
     def _counts_add_up(self) -> ResultFile:
-        for point in self.checkpoints:
-            for split in (point.select, point.test):
-                for question, counts in split.items():
-                    if sum(counts.values()) != self.samples:
-                        raise ValueError(
-                            f"checkpoint {point.index}, question {question}: "
-                            f"{sum(counts.values())} verdicts, {self.samples} samples"
-                        )
+        places = [(f"checkpoint {point.index}", point.select) for point in self.checkpoints]
+        places += [(f"checkpoint {point.index}", point.test) for point in self.checkpoints]
+        places += [("2x2", corner.test) for corner in self.cross]
+        for place, split in places:
+            for question, counts in split.items():
+                if sum(counts.values()) != self.samples:
+                    raise ValueError(
+                        f"{place}, question {question}: {sum(counts.values())} verdicts, {self.samples} samples"
+                    )
         return self
 
 

@@ -6,13 +6,14 @@ much luck it would have added.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from baselines import METHODS
 from bench.result_file import Checkpoint, ResultFile, counts_of
 from bench.stats import mean_at_k
 from envs.base import InputError
@@ -69,14 +70,20 @@ def choose(result: ResultFile) -> RunChoice:
 
 
 def by_method(results: Sequence[ResultFile]) -> dict[str, list[RunChoice]]:
-    """Every run's choice, grouped: ``frozen`` first, ``whale`` last, seeds in order.
+    """Every run's choice, grouped: methods in their order everywhere (``in_order``), seeds in order.
 
     Raises ``InputError`` when the files cannot stand in one table.
     """
     check_comparable(results)
-    names = sorted({r.method for r in results}, key=lambda m: (m == "whale", m != "frozen", m))
+    names = in_order({r.method for r in results})
     ordered = sorted(results, key=lambda r: r.seed)
     return {name: [choose(r) for r in ordered if r.method == name] for name in names}
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Methods in the order of ``baselines.METHODS``; names that are not there follow by alphabet."""
+    place = {name: i for i, name in enumerate(METHODS)}
+    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
 
 
 def check_comparable(results: Sequence[ResultFile]) -> None:
@@ -108,6 +115,13 @@ def family_names(results: Sequence[ResultFile]) -> list[str]:
 def family_questions(result: ResultFile, family: str) -> int:
     """How many test questions belong to a family."""
     return len(_counts(result, result.checkpoints[0], "test", family)[0])
+
+
+def family_change(runs: Sequence[RunChoice], family: str) -> tuple[float, float]:
+    """Test mean@k of one family at the start and at the selected checkpoint, averaged over seeds."""
+    start = [mean_of(run.result, run.result.checkpoints[0], "test", family) for run in runs]
+    selected = [mean_of(run.result, run.selected, "test", family) for run in runs]
+    return float(np.mean(start)), float(np.mean(selected))
 
 
 def name_of(result: ResultFile) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from bench.config import load_profile
-from bench.execute import commit
+from bench.profile_site import commit
 from envs.base import Environment
 from envs.table import environment_class
 from whale.contract import Chat, Problem

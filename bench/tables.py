@@ -1,4 +1,4 @@
-"""The report's tables as plain rows of text, used by the Markdown report and by the terminal table.
+"""The report's tables of results: methods, runs, comparisons, verdicts, task families.
 
 Every figure comes from the result files; formatting is left to ``wording``.
 """
@@ -6,16 +6,17 @@ Every figure comes from the result files; formatting is left to ``wording``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from bench.budgets import spends
 from bench.compare import Comparison
-from bench.curves import family_change
-from bench.result_file import CandidateRow, ResultFile, counts_of
+from bench.grid import Grid
+from bench.result_file import ResultFile, counts_of
 from bench.selection import (
     RunChoice,
     by_method,
+    family_change,
     family_names,
     family_questions,
     mean_of,
@@ -24,19 +25,6 @@ from bench.selection import (
 from bench.stats import area_under_steps, pass_at_k, question_se
 from bench.wording import DASH, count, interval, p_value, percent, points, spread
 from envs.base import InputError, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table: column heads and rows of cells, all text."""
-
-    heads: list[str]
-    rows: list[list[str]]
-
-    def markdown(self) -> str:
-        """The table in Markdown, figures aligned right; bars and line breaks in cells are made harmless."""
-        lines = [self.heads, ["---", *["--:"] * (len(self.heads) - 1)], *self.rows]
-        return "\n".join("| " + " | ".join(_cell(cell) for cell in row) + " |" for row in lines)
 
 
 def main_table(results: Sequence[ResultFile]) -> Grid:
@@ -77,6 +65,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Grid:
         [
             c.label,
             str(len(c.seeds)),
+            _compared_at(c),
             points(c.question.difference),
             interval(c.question.interval),
             p_value(c.question.p),
@@ -89,9 +78,9 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Grid:
         ]
         for c in comparisons
     ]
-    heads = ["comparison", "shared seeds", "difference (points)", "95 %, questions", "p, questions",
-             "Holm", "detectable (points)", "95 %, runs and questions", "p, runs", "Holm, runs",
-             "smallest p, runs"]  # fmt: skip
+    heads = ["comparison", "shared seeds", "compared at", "difference (points)", "95 %, questions",
+             "p, questions", "Holm", "detectable (points)", "95 %, runs and questions", "p, runs",
+             "Holm, runs", "smallest p, runs"]  # fmt: skip
     return Grid(heads, rows)
 
 
@@ -122,74 +111,27 @@ def verdict_mix(runs: Sequence[RunChoice]) -> dict[Verdict, int]:
 
 def family_table(results: Sequence[ResultFile]) -> Grid:
     """Test mean@k by task family: start, then selected checkpoint, averaged over seeds."""
-    methods = by_method(results)
-    rows = []
-    for family in family_names(results):
-        row = [family, count(family_questions(results[0], family))]
-        for runs in methods.values():
-            start, selected = family_change(runs, family)
-            row.append(f"{percent(start)} → {percent(selected)}")
-        rows.append(row)
-    return Grid(["family", "questions", *[f"{name} (%)" for name in methods]], rows)
-
-
-def search_table(results: Sequence[ResultFile]) -> Grid:
-    """Per run: rollouts accepted for training, candidates by fate."""
+    families = family_names(results)
     rows = []
     for name, runs in by_method(results).items():
-        for result in (run.result for run in runs):
-            seen = [row for row in result.candidates if row.iteration > 0]
-            invalid = sum(row.screen is None for row in seen)
-            losses = [row.loss for row in result.training if row.loss is not None]
-            rows.append(
-                [
-                    name,
-                    str(result.seed),
-                    count(len(result.training)),
-                    count(sum(row.rollouts for row in result.training)),
-                    count(sum(row.accepted for row in result.training)),
-                    count(sum(row.truncated for row in result.training)),
-                    f"{losses[0]:.3f} → {losses[-1]:.3f}" if losses else DASH,
-                    count(len(seen)),
-                    count(invalid),
-                    count(sum(row.accepted for row in seen)),
-                ]
-            )
-    heads = ["method", "seed", "weight steps", "training rollouts", "accepted rollouts", "truncated",
-             "loss, first → last", "candidates", "invalid", "accepted harnesses"]  # fmt: skip
-    return Grid(heads, rows)
-
-
-def edit_table(results: Sequence[ResultFile]) -> Grid:
-    """Per method and edit: how often it was tried, and what became of it (rejected ones included)."""
-    rows = []
-    for name, runs in by_method(results).items():
-        tried: dict[str, list[tuple[CandidateRow, float | None]]] = {}
-        for result in (run.result for run in runs):
-            base = {row.phase: row.screen for row in result.candidates if row.iteration == 0}
-            for row in result.candidates:
-                if row.iteration > 0:
-                    tried.setdefault(row.edit, []).append((row, base.get(row.phase)))
-        for edit, pairs in sorted(tried.items()):
-            gains = [row.screen - b for row, b in pairs if row.screen is not None and b is not None]
-            rows.append(
-                [
-                    f"{name}: {edit}",
-                    count(len(pairs)),
-                    count(sum(row.screen is None for row, _ in pairs)),
-                    count(sum(row.confirm is not None for row, _ in pairs)),
-                    count(sum(row.accepted for row, _ in pairs)),
-                    points(float(np.mean(gains)) if gains else None),
-                ]
-            )
-    heads = ["method: edit", "tried", "invalid", "confirmed", "accepted", "screen gain (points)"]
-    return Grid(heads, rows)
+        pairs = [family_change(runs, family) for family in families]
+        rows.append([name, *[f"{percent(start)} → {percent(selected)}" for start, selected in pairs]])
+    sizes = [count(family_questions(results[0], family)) for family in families]
+    heads = [f"{family}, {size} questions (%)" for family, size in zip(families, sizes, strict=True)]
+    return Grid(["method", *heads], rows)
 
 
 def common_budget(results: Sequence[ResultFile]) -> int:
-    """The most rollouts that every run (``frozen`` apart) was charged: where curves are compared."""
-    spent = [r.checkpoints[-1].charged.rollouts for r in results if r.method != "frozen"]
-    return min(spent, default=0)
+    """The most rollouts that every run with a training budget was charged: where curves are compared."""
+    methods = [runs for runs in by_method(results).values() if spends(runs)]
+    return min((run.last.charged.rollouts for runs in methods for run in runs), default=0)
+
+
+def _compared_at(comparison: Comparison) -> str:
+    if not comparison.seeds:
+        return DASH
+    common = comparison.common
+    return f"{count(common.spend)} rollouts" if common else "selected"
 
 
 def _main_row(name: str, runs: Sequence[RunChoice], budget: int) -> list[str]:
@@ -222,6 +164,8 @@ def _pass_at_all(runs: Sequence[RunChoice]) -> float | None:
 
 
 def _mean_over_spend(runs: Sequence[RunChoice], budget: int) -> float | None:
+    if not spends(runs):  # in force from the start, whatever others spend
+        return float(np.mean([mean_of(run.result, run.selected, "test") for run in runs]))
     areas = [
         area_under_steps(
             [point.charged.rollouts for point in run.result.checkpoints],
@@ -232,7 +176,3 @@ def _mean_over_spend(runs: Sequence[RunChoice], budget: int) -> float | None:
     ]
     known = [area for area in areas if area is not None]
     return float(np.mean(known)) if known else None
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

@@ -38,6 +38,27 @@ def count(number: float | None) -> str:
     return DASH if number is None else f"{number:,.0f}"
 
 
+def decimal(number: float | None) -> str:
+    """A mean of counts with one decimal and thousands separators; a dash when undefined."""
+    return DASH if number is None else f"{number:,.1f}"
+
+
 def spread(values: list[str]) -> str:
     """``low to high``, or the single value when all are equal."""
     return values[0] if values[0] == values[-1] else f"{values[0]} to {values[-1]}"
+
+
+def with_seeds(mean: str, singles: list[str]) -> str:
+    """A mean with the single seeds behind it, such as ``37.0 (23, 22, 66)``; alone for one seed."""
+    return mean if len(singles) < 2 else f"{mean} ({', '.join(singles)})"
+
+
+def short_percent(fraction: float) -> str:
+    """A fraction as a whole percent figure, for the values of single seeds."""
+    return f"{100 * fraction:.0f}"
+
+
+def short_points(fraction: float) -> str:
+    """A difference of fractions in whole percent points, signed, for the values of single seeds."""
+    text = f"{100 * fraction:+.0f}"
+    return "0" if text in ("+0", "-0") else text

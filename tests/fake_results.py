@@ -9,6 +9,7 @@ import numpy as np
 from bench.result_file import (
     CandidateRow,
     Checkpoint,
+    Cross,
     HarnessRow,
     ResultFile,
     SpendRow,
@@ -29,6 +30,24 @@ GAINS: dict[str, Sequence[float]] = {
     "whale": (0.0, 0.06, 0.16, 0.22),
 }
 """Method -> gain in accuracy at each checkpoint."""
+
+ARMS: dict[str, tuple[str, Sequence[float]]] = {
+    "frozen": ("", (0.0,)),
+    "attempts": ("aa", (0.0, 0.04, 0.07)),
+    "refinement": ("r", (0.0, 0.02)),
+    "weight_only": ("www", (0.0, 0.06, 0.11, 0.10)),
+    "grpo": ("www", (0.0, 0.05, 0.12, 0.14)),
+    "harness_only": ("hhh", (0.0, 0.09, 0.16, 0.25)),
+    "stagewise_reversed": ("hww", (0.0, 0.09, 0.13, 0.15)),
+    "stagewise": ("wwh", (0.0, 0.06, 0.11, 0.19)),
+    "fst_control": ("whw", (0.0, 0.06, 0.08, 0.12)),
+    "split_evidence": ("whw", (0.0, 0.06, 0.14, 0.18)),
+    "fst": ("hwhw", (0.0, 0.03, 0.07, 0.10, 0.13)),
+    "whale": ("whw", (0.0, 0.06, 0.16, 0.22)),
+    "whale_adaptive": ("whw", (0.0, 0.08, 0.17, 0.24)),
+}
+"""Every method of the project -> its phases after the start (``LETTERS``), its gain at each checkpoint."""
+LETTERS = {"w": "weight", "h": "search", "a": "attempts", "r": "refine"}
 
 
 def counts(correct: int, samples: int, other: Verdict = Verdict.WRONG) -> dict[Verdict, int]:
@@ -80,6 +99,73 @@ def many_results(
 ) -> list[ResultFile]:
     """A whole benchmark: every method and seed, with families, training and search rows."""
     return [_run(method, seed, gains[method], questions, samples) for method in gains for seed in seeds]
+
+
+def full_results(seeds: Sequence[int] = (0, 1, 2), arms: Sequence[str] = tuple(ARMS)) -> list[ResultFile]:
+    """All methods of the project, with what only newer files hold: evaluation, prices, 2x2, overshoot."""
+    return [_full(method, seed) for method in arms for seed in seeds]
+
+
+def served(result: ResultFile, tokens: Sequence[int], attempts: Sequence[int] | None = None) -> ResultFile:
+    """The file with what evaluation took: tokens and attempts a sample, for each checkpoint."""
+    points = []
+    for point, each, tries in zip(result.checkpoints, tokens, attempts or [1] * len(tokens), strict=True):
+        samples = result.samples * (len(point.select) + len(point.test))
+        spend = SpendRow(
+            rollouts=tries * samples, model_calls=2 * tries * samples, completion_tokens=each * samples
+        )
+        points.append(point.model_copy(update={"evaluation": spend}))
+    return result.model_copy(update={"checkpoints": points})
+
+
+def _full(method: str, seed: int) -> ResultFile:
+    letters, gain = ARMS[method]
+    free = not set(letters) & set("wh")
+    plain = _run(method, seed, gain, questions=60, samples=8)
+    total, number = 1536, len(gain) - 1
+    points = []
+    for i, point in enumerate(plain.checkpoints):
+        spend = 0 if free else total * i // number
+        changed = {
+            "phase": LETTERS[letters[i - 1]] if i else "start",
+            "harness_id": "h1" if "h" in letters[:i] else "h0",
+            "charged": SpendRow(rollouts=spend, completion_tokens=spend * (60 + 5 * seed)),
+        }
+        points.append(point.model_copy(update=changed))
+    searches = letters.count("h")
+    candidates = [
+        row.model_copy(
+            update={"phase": i, "iteration": row.iteration if method != "fst" else row.iteration * 2}
+        )
+        for i, letter in enumerate(letters, 1)
+        if letter == "h"
+        for row in _candidates("whale")
+    ]
+    update = {
+        "budget": 0 if free else total,
+        "checkpoints": points,
+        "prices": {"step": 64, "examples": 24, "candidates": 2},
+        "overshoot": 3 + seed if method == "fst" else 0,
+        "ledger": {
+            **plain.ledger,
+            "search": SpendRow(rollouts=searches * 120),
+            "confirm": SpendRow(rollouts=searches * 72),
+        },
+        "training": _training("whale", letters.count("w") + 1),
+        "candidates": candidates,
+        "cross": _cross(points) if {"w", "h"} <= set(letters) else [],
+    }
+    tries = [1, 2, 4] if method == "attempts" else [1] * len(gain)
+    tokens = [14 * n for n in tries] if free else [14 + 9 * i for i in range(len(gain))]
+    return served(plain.model_copy(update=update), tokens, tries)
+
+
+def _cross(points: Sequence[Checkpoint]) -> list[Cross]:
+    first, last = points[0], points[-1]
+    return [
+        Cross(weights_id=last.weights_id, harness_id=first.harness_id, test=points[1].test),
+        Cross(weights_id=first.weights_id, harness_id=last.harness_id, test=points[2].test),
+    ]
 
 
 def _run(method: str, seed: int, gain: Sequence[float], questions: int, samples: int) -> ResultFile:

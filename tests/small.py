@@ -9,6 +9,7 @@ from typing import Any
 
 from envs.base import SPLITS, Score, Split, Task, ToolError, Verdict
 from whale.agent import Agent, State
+from whale.budget import WeightSettings
 from whale.contract import Message
 from whale.engine import Completion, Engine, Request, Sampling
 from whale.hosting import HarnessHost
@@ -16,7 +17,6 @@ from whale.lab import Lab
 from whale.models import ModelSource
 from whale.records import Harness, ModelCall, Rollout, Spend
 from whale.rollout import Caps, RolloutRunner
-from whale.schedule import WeightSettings
 from whale.settings import EngineSettings, LearnerSettings, PolicySettings
 
 ASK = "def solve(problem):\n    reply = yield Chat([user(problem.question)], max_tokens=12)\n    return reply.text\n"
@@ -136,8 +136,8 @@ class Bench:
             source,
             Sampling(),
             EngineSettings(batch=64, refill=0.5, columns=40_000, in_flight=64, device="cpu", threads=1),
-            LearnerSettings(rate=1e-3, minibatch=minibatch, micro_tokens=512, clip=1.0),
-            PolicySettings(cap=4.0, kl=0.001),
+            LearnerSettings(rate=1e-3, minibatch=minibatch, micro_tokens=512, clip=1.0, lora_rank=0),
+            PolicySettings(cap=4.0, kl=0.001, warmup=0),
         )
         weight = WeightSettings(prompts=2, samples=4)
         self.lab = Lab(root, env, self.agent, self._runner, {"chunk": chunk}, weight, watch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,18 +12,23 @@ from hypothesis import strategies as st
 from bench.config import load_profile
 from tests.test_schedule import plans
 from whale.adaptive import METHOD
-from whale.schedule import Phase, Plan, Search, Train, replace_length
+from whale.phases import Phase, Search, Train
+from whale.schedule import Plan
 
 
 def walked(plan: Plan, lengths: list[int]) -> list[Phase]:
-    """The phases as carried out when the n-th stops after ``lengths[n]``, or at its end."""
+    """The phases as carried out when the n-th stops after ``lengths[n]`` steps or iterations, or at its end."""
     done: list[Phase] = []
 
     def carry_out(phase: Phase) -> int:
-        wanted = lengths[len(done)] if len(done) < len(lengths) else phase.length
-        length = min(phase.length, wanted) if phase.until else phase.length
-        done.append(replace_length(phase, length))
-        return length
+        wanted = lengths[len(done)] if len(done) < len(lengths) else 10**9
+        match phase:
+            case Train():
+                spent = min(phase.rollouts, wanted * plan.weight.step_cost) if phase.until else phase.rollouts
+                done.append(replace(phase, rollouts=spent))
+            case Search():
+                done.append(replace(phase, iterations=min(phase.iterations, wanted)))
+        return plan.cost(done[-1])
 
     METHOD.walk(plan, carry_out)
     return done
@@ -31,8 +37,7 @@ def walked(plan: Plan, lengths: list[int]) -> list[Phase]:
 @given(plans, st.lists(st.integers(1, 9), max_size=12))
 def test_weights_come_first_and_last_and_the_budget_is_spent(plan: Plan, lengths: list[int]) -> None:
     phases = walked(plan, lengths)
-    left = plan.total - sum(map(plan.cost, phases))
-    assert 0 <= left < plan.weight.step_cost
+    assert sum(map(plan.cost, phases)) == plan.total
     assert isinstance(phases[0], Train)
     assert isinstance(phases[-1], Train)
     for before, after in pairwise(phases):
@@ -46,8 +51,9 @@ def test_weights_come_first_and_last_and_the_budget_is_spent(plan: Plan, lengths
 def test_it_searches_when_the_first_steps_have_stopped_helping() -> None:
     plan = load_profile("cpu", "math").plan
     first, second, *rest = walked(plan, [2, 1, 1, 1, 1, 1])
-    assert (first.length, second.length) == (2, 1)
+    assert isinstance(first, Train)
     assert isinstance(second, Search)
+    assert (first.rollouts, second.iterations) == (2 * plan.weight.step_cost, 1)
     assert len(rest) >= 1
 
 
@@ -55,7 +61,7 @@ def test_without_a_stop_it_is_weight_only() -> None:
     plan = load_profile("cpu", "math").plan
     (only,) = walked(plan, [10_000])
     assert isinstance(only, Train)
-    assert only.steps == plan.total // plan.weight.step_cost
+    assert only.rollouts == plan.total
 
 
 @pytest.mark.parametrize("name", ["math", "searchqa", "chess"])

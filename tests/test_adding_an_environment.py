@@ -9,7 +9,8 @@ import pytest
 
 from baselines import METHODS
 from bench.config import PROFILES, load_profile
-from bench.execute import Run, Site
+from bench.execute import Run
+from bench.profile_site import Site
 from bench.result_file import load
 from envs import table
 from tests.commands import ROOT

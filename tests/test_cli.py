@@ -16,7 +16,7 @@ import pytest
 from baselines import METHODS
 from bench import cli, doctor
 from bench.cli import main
-from bench.execute import PACKAGES
+from bench.profile_site import PACKAGES
 from bench.progress import Progress
 from bench.result_file import dump
 from tests.commands import ROOT, bench
@@ -201,7 +201,7 @@ LAZY = """
 import sys
 import time
 from bench.cli import main
-from bench.execute import PACKAGES
+from bench.profile_site import PACKAGES
 from bench.progress import Progress
 sys.argv = ["bench", *{words!r}]
 try:

@@ -83,7 +83,7 @@ def test_text_of_other_splits_is_refused_however_it_is_written(
     question = math_env.tasks(split)[3].question
     for text in (question, question.upper(), question.replace(" ", "\\n ")):
         source = f'def solve(problem):\n    reply = yield Chat([user("{text}")])\n    return reply.text\n'
-        assert "text of a task outside the search split" in control.refusal(source, tasks)
+        assert "text of a task that its proposer has not seen" in control.refusal(source, tasks)
     shown = (
         f"def solve(problem):\n    reply = yield Chat([user({tasks[0].question!r})])\n    return reply.text\n"
     )

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from envs.base import InputError, Task, Verdict
-from tests.small import ASK, Bench, PlainEnvironment
+from envs.base import InputError, Score, Task, Verdict
+from tests.small import ASK, Bench, PlainEnvironment, rollout
+from whale.evaluation import blind, evaluate
 from whale.hosting import HarnessHost
 from whale.lab import Trained
 from whale.models import ModelSource
+from whale.phases import Train
 from whale.records import Harness, Rollout, Spend
 from whale.rollout import OutageError, Work
-from whale.schedule import Train
 
 OTHER = ASK.replace("max_tokens=12", "max_tokens=11")
 
@@ -201,7 +202,7 @@ def test_equal_questions_in_two_splits_are_two_tasks(places: Places) -> None:
 
 def test_an_evaluation_counts_every_rollout_once(places: Places) -> None:
     bench = places.open()
-    counts, spend = bench.lab.evaluate(bench.state(), 3, 0)
+    counts, spend = evaluate(bench.lab, bench.state(), 3, 0)
     for split in ("select", "test"):
         assert list(counts[split]) == [task.id for task in bench.env.tasks(split)]
         assert all(sum(row.values()) == 3 for row in counts[split].values())
@@ -210,13 +211,42 @@ def test_an_evaluation_counts_every_rollout_once(places: Places) -> None:
     assert spend.rollouts == 2 * 6 * 3
     assert bench.submitted == spend.model_calls == 36
     again = places.open()
-    assert again.lab.evaluate(again.state(), 3, 0) == (counts, spend)
+    assert evaluate(again.lab, again.state(), 3, 0) == (counts, spend)
     assert again.submitted == 0
+
+
+def test_attempts_share_the_first_block_and_a_blind_vote_decides(places: Places) -> None:
+    bench = places.open()
+    one, _ = evaluate(bench.lab, bench.state(), 3, 0)
+    submitted = bench.submitted
+    three, spend = evaluate(bench.lab, bench.state(), 3, 0, attempts=3)
+    assert bench.submitted == 3 * submitted, "the first attempts are those of the evaluation before"
+    assert spend.rollouts == 3 * 2 * 6 * 3
+    assert three != one
+    assert all(sum(row.values()) == 3 for rows in three.values() for row in rows.values())
+
+
+def test_the_blind_vote_by_hand() -> None:
+    def made(answer: str | None, verdict: Verdict) -> Rollout:
+        return replace(rollout(verdict=verdict), score=Score.of(verdict, answer))
+
+    right, wrong, none = made("7", Verdict.CORRECT), made("8", Verdict.WRONG), made(None, Verdict.NO_ANSWER)
+    assert blind([wrong, right, right]) is right
+    assert blind([wrong, wrong, right]) is wrong, "most attempts, whatever the verdict"
+    assert blind([wrong, right]) is wrong, "the first of equals"
+    assert blind([none, right]) is right, "an answer before none"
+    assert blind([none, none]) is none
+
+
+def test_a_weight_phase_spends_its_rollouts_to_the_last(places: Places) -> None:
+    trained = places.open().lab.train(places.open().state(), Train(8 + 3), 5)
+    assert [step.rollouts for step in trained.steps] == [8, 3]
+    assert trained.spend.rollouts == 11
 
 
 def train(bench: Bench) -> Trained:
     """Two steps under a seed with which both have something to learn from."""
-    return bench.lab.train(bench.state(), Train(2), 5)
+    return bench.lab.train(bench.state(), Train(2 * 8), 5)
 
 
 def test_a_weight_phase_is_trained_once(places: Places) -> None:
@@ -233,9 +263,9 @@ def test_a_weight_phase_is_trained_once(places: Places) -> None:
     assert again.submitted == 0
     again.agent.load(trained.state)
     assert again.agent.engine.weights_id == trained.state.weights_id
-    after = again.lab.train(trained.state, Train(1), 0)
+    after = again.lab.train(trained.state, Train(8), 0)
     assert [step.step for step in after.steps] == [2]
-    assert after.state.weights_id == bench.lab.train(trained.state, Train(1), 0).state.weights_id
+    assert after.state.weights_id == bench.lab.train(trained.state, Train(8), 0).state.weights_id
 
 
 @pytest.mark.parametrize("kill_after", [3, 8, 12])
@@ -253,7 +283,7 @@ def test_a_killed_weight_phase_ends_as_a_whole_one_does(places: Places, kill_aft
 def test_a_phase_that_accepts_nothing_keeps_the_weights(places: Places) -> None:
     bench = places.open()
     silent = "def solve(problem):\n    yield Chat([user(problem.question)], max_tokens=2)\n    return 'odd'\n"
-    trained = bench.lab.train(bench.state(silent), Train(2), 0)
+    trained = bench.lab.train(bench.state(silent), Train(2 * 8), 0)
     assert trained.state.weights_id == bench.agent.start_id
     assert [(step.accepted, step.loss, step.rollouts) for step in trained.steps] == [(0, None, 8)] * 2
     assert trained.spend.rollouts == 16
@@ -263,7 +293,7 @@ def test_a_phase_that_accepts_nothing_keeps_the_weights(places: Places) -> None:
 def test_weights_of_another_run_are_not_taken_for_ours(places: Places) -> None:
     bench = places.open()
     trained = train(bench)
-    other = bench.lab.train(bench.state(), Train(1), 1).state
+    other = bench.lab.train(bench.state(), Train(8), 1).state
     assert trained.state.learner is not None
     assert other.learner is not None
     shutil.copy(other.learner / "model.safetensors", trained.state.learner / "model.safetensors")
@@ -274,10 +304,10 @@ def test_weights_of_another_run_are_not_taken_for_ours(places: Places) -> None:
 def test_training_tasks_go_round_before_any_comes_again(places: Places) -> None:
     lab = places.open().lab
     for seed in (0, 1):
-        epoch = [task.id for step in range(3) for task in lab._batch(step, seed)]
+        epoch = [task.id for step in range(3) for task in lab.batch(step, seed)]
         assert sorted(epoch) == sorted(task.id for task in lab.env.tasks("weight"))
-        assert [task.id for step in range(3, 6) for task in lab._batch(step, seed)] != epoch
-    assert [task.id for task in lab._batch(0, 0)] != [task.id for task in lab._batch(0, 1)]
+        assert [task.id for step in range(3, 6) for task in lab.batch(step, seed)] != epoch
+    assert [task.id for task in lab.batch(0, 0)] != [task.id for task in lab.batch(0, 1)]
 
 
 def test_spend_adds_up() -> None:

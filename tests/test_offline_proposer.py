@@ -23,11 +23,11 @@ from whale.offline.edit import Edit
 from whale.offline.evidence import Evidence, Quote, choose, gather, quotable
 from whale.offline.form import BOX
 from whale.offline.propose import OfflineProposer
-from whale.offline.text_edits import TEXT_EDITS
+from whale.offline.text_edits import text_edits
 from whale.proposer import source_key
 
 BY_NAME = {edit.name: edit for edit in EDITS}
-BY_TEXT = {edit.name: edit for edit in TEXT_EDITS}
+BY_TEXT = {edit.name: edit for edit in text_edits(BOX)}
 QUESTION = "State the final answer to the following arithmetic problem: 4 + 3 - 2 ="
 
 H0 = r'''
@@ -493,7 +493,7 @@ def strings_apart(source: str) -> str:
 
 @pytest.mark.parametrize("harness", HARNESSES.values(), ids=HARNESSES)
 def test_text_edits_change_one_string_and_nothing_else(harness: str) -> None:
-    for first, second in product(TEXT_EDITS, TEXT_EDITS):
+    for first, second in product(text_edits(BOX), repeat=2):
         once = first.apply(harness, EVIDENCE)
         twice = second.apply(once, EVIDENCE)
         assert strings_apart(twice) == strings_apart(harness)
@@ -504,11 +504,11 @@ def test_text_edits_change_one_string_and_nothing_else(harness: str) -> None:
 
 
 def test_text_edits_reach_the_prompt_and_are_a_search_space(tmp_path: Path) -> None:
-    source = BY_TEXT["text_box_12"].apply(H0.replace("Put", "\u00e9 Put"), EVIDENCE)
+    source = BY_TEXT["text_example"].apply(H0.replace("Put", "\u00e9 Put"), EVIDENCE)
     assert last_text(source).endswith(
         "answer in \\boxed{}. For example, if the answer is 12, write \\boxed{12}."
     )
-    made = OfflineProposer(TEXT_EDITS).propose(archive_at(tmp_path), 6, 0)
+    made = OfflineProposer(text_edits(BOX)).propose(archive_at(tmp_path), 6, 0)
     assert len(made) == 6
     assert {strings_apart(item.source) for item in made} == {strings_apart(H0)}
 

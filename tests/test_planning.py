@@ -7,7 +7,8 @@ import pytest
 from baselines import METHODS
 from bench.config import Profile, load_profile
 from bench.planning import costs, short
-from whale.schedule import Search, Train
+from tests.test_arms import JOINT
+from whale.phases import Attempt, Evolve, Refine, Search, Train
 
 
 @pytest.fixture
@@ -22,9 +23,11 @@ def evaluation(profile: Profile) -> int:
 def test_alone_every_method_computes_its_charge_and_all_its_evaluations(profile: Profile) -> None:
     for method in METHODS.values():
         (row,) = costs(profile, [method])
-        checkpoints = 1 + len(method.phases(profile.plan))
-        assert row.computed == row.charged + checkpoints * evaluation(profile)
-        assert row.charged == (profile.plan.total if method.name != "frozen" else 0)
+        phases = method.phases(profile.plan, brief=True)
+        blocks = 1 + sum(2 if phase == Attempt(4) else 1 for phase in phases)
+        corners = 2 * profile.env.sizes.test * profile.eval.samples if method.name in JOINT else 0
+        assert row.computed == row.charged + blocks * evaluation(profile) + corners
+        assert row.charged == sum(map(profile.plan.cost, phases))
 
 
 def test_a_shared_prefix_is_computed_once_and_charged_twice(profile: Profile) -> None:
@@ -48,7 +51,10 @@ def test_the_order_of_methods_does_not_change_the_sum(profile: Profile) -> None:
 
 
 def test_a_schedule_in_short(profile: Profile) -> None:
-    assert [short(Train(2)), short(Search(3))] == ["W2", "H3"]
+    plan = profile.plan
+    step = plan.weight.step_cost
+    phases = (Train(2 * step), Train(step // 2), Search(3), Evolve(60, 2), Attempt(4), Refine())
+    assert [short(phase, plan) for phase in phases] == ["W2", "W0.5", "H3", "P60", "x4", "refine"]
     rows = {row.name: row.phases for row in costs(profile, list(METHODS.values()))}
     assert rows["frozen"] == "-"
     assert rows["whale"] == "W1 H2 W1"

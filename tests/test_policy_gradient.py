@@ -47,10 +47,10 @@ def fresh(source: ModelSource) -> Any:
 def learner_of(
     source: ModelSource, *, kl: float = 0.0, cap: float = 4.0, **changed: float
 ) -> PolicyGradientLearner:
-    values = {"rate": 1e-3, "minibatch": 64, "micro_tokens": 64, "clip": 1e9, **changed}
+    values = {"rate": 1e-3, "minibatch": 64, "micro_tokens": 64, "clip": 1e9, "lora_rank": 0, **changed}
     tokenizer = AutoTokenizer.from_pretrained(source.directory)
     base = Trainable(fresh(source), tokenizer, LearnerSettings.model_validate(values))
-    return PolicyGradientLearner(base, PolicySettings(cap=cap, kl=kl))
+    return PolicyGradientLearner(base, PolicySettings(cap=cap, kl=kl, warmup=0))
 
 
 def log_p(model: Any, ids: Sequence[int]) -> Any:
@@ -118,7 +118,7 @@ def test_the_second_step_of_a_batch_weighs_by_a_capped_ratio(random_model: Model
     losses: list[tuple[float, float]] = []
     update = learner.base.update
 
-    def watched(packs: Any, objective: Any) -> float:
+    def watched(packs: Any, objective: Any, warmth: float = 1.0) -> float:
         plain = fresh(random_model)
         plain.load_state_dict(learner.base.model.state_dict())
         group = groups[len(losses)]

@@ -46,6 +46,15 @@ def test_changes_of_text(before: str, after: str) -> None:
     assert same_but_texts(H0, H0.replace(before, after))
 
 
+def test_a_file_may_lack_its_docstring() -> None:
+    bare = H0.removeprefix('"""Ask once."""\n')
+    assert bare != H0
+    assert same_but_texts(H0, bare)
+    assert same_but_texts(bare, H0)
+    solving = H0.replace("def solve(problem):\n", 'def solve(problem):\n    """Ask."""\n')
+    assert not same_but_texts(H0, solving), "a function's docstring is a statement of it"
+
+
 @pytest.mark.parametrize(("before", "after"), CODE.values(), ids=CODE)
 def test_changes_of_code(before: str, after: str) -> None:
     assert before in H0

@@ -49,7 +49,7 @@ def fresh(source: ModelSource) -> Any:
 
 
 def learner_of(source: ModelSource, tokenizer: Any, **changed: float) -> RsftLearner:
-    values = {"rate": 1e-3, "minibatch": 64, "micro_tokens": 64, "clip": 1.0, **changed}
+    values = {"rate": 1e-3, "minibatch": 64, "micro_tokens": 64, "clip": 1.0, "lora_rank": 0, **changed}
     return RsftLearner(fresh(source), tokenizer, LearnerSettings.model_validate(values))
 
 

@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from baselines import METHODS
 from bench.config import load_profile, profile_names
 from envs.base import InputError
-from whale.patience import Patience
-from whale.schedule import (
+from whale.budget import (
     AdaptiveSettings,
+    AttemptSettings,
     BudgetSettings,
-    Method,
-    Plan,
-    Schedule,
-    Search,
+    FstSettings,
     SearchSettings,
-    Train,
     WeightSettings,
 )
+from whale.patience import Patience
+from whale.phases import Evolve, Search, Train
+from whale.schedule import Method, Plan, Schedule
 
-SPENDING = [name for name in METHODS if name != "frozen"]
+FREE = ("frozen", "attempts", "refinement")
+"""They learn nothing and spend nothing."""
 small = st.integers(1, 9)
 patience = st.builds(Patience, window=small, minimum=small, patience=small)
 plans = st.builds(
@@ -38,6 +38,10 @@ plans = st.builds(
     ),
     st.builds(BudgetSettings, steps=small, iterations=small, cycles=small),
     st.builds(AdaptiveSettings, weight=patience, search=patience, cap=small),
+    st.builds(
+        FstSettings, prompts=small, calls=st.integers(2, 9), minibatch=small, reflector=st.just("offline")
+    ),
+    st.just(AttemptSettings(counts=(2, 4))),
 )
 
 
@@ -49,7 +53,7 @@ def spent(name: str, plan: Plan) -> int:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_spends_exactly_the_budget_of_a_profile(name: str, method: str) -> None:
     plan = load_profile(name, "math").plan
-    assert spent(method, plan) == (plan.total if method != "frozen" else 0)
+    assert spent(method, plan) == (0 if method in FREE else plan.total)
 
 
 @pytest.mark.parametrize("name", profile_names())
@@ -63,7 +67,7 @@ def test_methods_of_a_profile_share_their_first_weight_phase(name: str) -> None:
 def test_no_method_exceeds_the_budget(plan: Plan) -> None:
     for name in METHODS:
         assert spent(name, plan) <= plan.total
-    assert spent("frozen", plan) == 0
+    assert [spent(name, plan) for name in FREE] == [0, 0, 0]
 
 
 @given(plans)
@@ -76,9 +80,12 @@ def test_the_alternating_method_defines_the_budget(plan: Plan) -> None:
 
 @given(plans)
 def test_what_the_baselines_leave_would_not_pay_for_anything_more(plan: Plan) -> None:
-    assert 0 <= plan.total - spent("weight_only", plan) < plan.weight.step_cost
-    assert 0 <= plan.total - spent("harness_only", plan) < plan.cost(plan.searching)
-    assert spent("stagewise", plan) == plan.total
+    assert spent("weight_only", plan) == spent("grpo", plan) == spent("fst", plan) == plan.total
+    assert spent("fst_control", plan) == spent("split_evidence", plan) == plan.total
+    left = plan.total - spent("harness_only", plan)
+    assert plan.search.iterations_for(left) == 0
+    for name in ("stagewise", "stagewise_reversed"):
+        assert plan.search.iterations_for(plan.total - spent(name, plan)) == 0
 
 
 @given(plans)
@@ -86,7 +93,7 @@ def test_weight_phases_of_weight_only_have_the_length_of_the_alternating_ones(pl
     *whole, last = METHODS["weight_only"].phases(plan)
     assert whole == [plan.train] * len(whole)
     assert isinstance(last, Train)
-    assert 0 < last.steps <= plan.budget.steps
+    assert 0 < last.rollouts <= plan.train.rollouts
 
 
 @given(plans)
@@ -104,9 +111,8 @@ def test_stagewise_trains_first_with_the_split_of_the_alternating_method(plan: P
     phases = METHODS["stagewise"].phases(plan)
     kinds = [isinstance(phase, Train) for phase in phases]
     assert kinds == sorted(kinds, reverse=True)
-    steps = sum(phase.steps for phase in phases if isinstance(phase, Train))
-    assert steps == (plan.budget.cycles + 1) * plan.budget.steps
-    assert kinds.count(False) == plan.budget.cycles
+    assert sum(phase.rollouts for phase in phases if isinstance(phase, Train)) == plan.training
+    assert phases[::-1] != phases
 
 
 def test_the_price_of_a_search_in_numbers() -> None:
@@ -129,3 +135,22 @@ def test_a_method_that_overspends_is_refused() -> None:
         InputError, match=rf"greedy would spend \d+ rollouts of a budget of {plan.total}; lower"
     ):
         greedy.phases(plan)
+
+
+@given(plans, st.integers(0, 30))
+def test_fast_slow_training_takes_an_overshoot_from_its_last_weight_phase(plan: Plan, beyond: int) -> None:
+    charged: list[int] = []
+
+    def carry_out(phase: object) -> int:
+        assert isinstance(phase, Train | Evolve)
+        charged.append(plan.cost(phase) + (min(beyond, plan.slack) if isinstance(phase, Evolve) else 0))
+        return charged[-1]
+
+    METHODS["fst"].walk(plan, carry_out)
+    assert sum(charged) == plan.total
+
+
+@pytest.mark.parametrize("counts", [[], [1, 2], [4, 2], [2, 2]])
+def test_counts_of_attempts_must_rise_from_two(counts: list[int]) -> None:
+    with pytest.raises(ValueError, match=r"must rise|at least 1"):
+        AttemptSettings.model_validate({"counts": counts})

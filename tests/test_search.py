@@ -13,13 +13,14 @@ from envs.math_env.env import MathEnvironment
 from tests.small import ASK, Bench, PlainEnvironment
 from whale.agent import State
 from whale.archive import Archive
+from whale.budget import SearchSettings
 from whale.control import Control
 from whale.harnesses import starting
 from whale.hosting import HarnessHost
 from whale.models import ModelSource
+from whale.phases import Search
 from whale.proposer import Proposal
 from whale.records import Harness, Rollout
-from whale.schedule import SearchSettings
 from whale.search import HarnessSearch, Searched, SearchError
 
 GOOD = starting("math_h0").source
@@ -78,7 +79,7 @@ class Place:
         )
         search = HarnessSearch(bench.lab, proposer, self.settings, Control(self.env, self.host, bench.caps))
         try:
-            return search.run(state or bench.state(incoming), iterations, 0, continued=continued)
+            return search.run(state or bench.state(incoming), Search(iterations, continued), 0)
         finally:
             self.submitted = bench.submitted
 
@@ -209,7 +210,7 @@ def test_every_kind_of_invalid_proposal_is_refused(place: Place) -> None:
     with pytest.raises(SearchError, match="0 valid harnesses of 4 asked") as caught:
         place.run(Script([NO_SOLVE, FORK, leak, CHEAT], [], [], []), candidates=4)
     assert "fails on 6 of 6" in str(caught.value)
-    assert "outside the search split" in str(caught.value)
+    assert "its proposer has not seen" in str(caught.value)
     assert "it needs no model" in str(caught.value)
     assert place.submitted == 6, "only the incoming harness was scored"
 

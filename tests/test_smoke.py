@@ -15,10 +15,10 @@ from bench.config import Profile, load_profile
 from bench.planning import costs
 from bench.result_file import Checkpoint, ResultFile, SpendRow, dump, load
 from tests.commands import finished, results
-from whale.schedule import Train
 
 COMMAND = ("run", "math", "--method", "all", "--seeds", "0", "--profile", "smoke", "--runs", "runs")
-PAID = ("train", "search", "confirm")
+PAID = ("train", "search", "confirm", "proposer")
+FREE = ("frozen", "attempts", "refinement")
 
 
 @dataclass(frozen=True)
@@ -72,24 +72,11 @@ def systems(points: list[Checkpoint]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_charged_exactly_its_budget(smoke: Smoke, profile: Profile, method: str) -> None:
     result = smoke.results[method]
-    assert result.budget == (0 if method == "frozen" else profile.plan.total)
+    assert result.budget == (0 if method in FREE else profile.plan.total)
     charged = added([result.ledger[purpose] for purpose in PAID])
     assert charged.rollouts == result.budget
     assert result.checkpoints[-1].charged == charged
-    assert (charged.completion_tokens > 0) == (method != "frozen")
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_checkpoints_follow_the_schedule(smoke: Smoke, profile: Profile, method: str) -> None:
-    points = smoke.results[method].checkpoints
-    phases = METHODS[method].phases(profile.plan)
-    spent = [0]
-    for phase in phases:
-        spent.append(spent[-1] + profile.plan.cost(phase))
-    assert [point.charged.rollouts for point in points] == spent
-    kinds = ["weight" if isinstance(phase, Train) else "search" for phase in phases]
-    assert [point.phase for point in points] == ["start", *kinds]
-    assert [point.index for point in points] == list(range(len(points)))
+    assert (charged.completion_tokens > 0) == (method not in FREE)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -101,8 +88,6 @@ def test_every_sample_has_one_verdict(smoke: Smoke, profile: Profile, method: st
         for counts in (point.select, point.test):
             total = sum((Counter(row) for row in counts.values()), Counter())
             assert sum(total.values()) == len(counts) * samples
-    evaluated = (sizes.select + sizes.test) * samples * len(result.checkpoints)
-    assert result.ledger["eval"].rollouts == evaluated
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -122,6 +107,8 @@ def test_the_start_is_the_same_for_all_and_phases_move_it(smoke: Smoke) -> None:
                 assert after.harness_id == before.harness_id
             else:
                 assert after.weights_id == before.weights_id
+            if after.phase == "attempts":
+                assert after.harness_id == before.harness_id
             assert after.harness_id in result.harnesses
 
 

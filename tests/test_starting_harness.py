@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.config import load_profile
-from bench.execute import Site
+from bench.profile_site import Site
 from envs.base import InputError
 from whale.contract import Problem
 

@@ -8,19 +8,19 @@ weight step after it can be paid, and what is left when none can goes into weigh
 
 from __future__ import annotations
 
-from whale.schedule import Method, Plan, Schedule, Search, Train
+from whale.phases import Search, Train
+from whale.schedule import Method, Plan, Schedule
 
 
 def _schedule(plan: Plan) -> Schedule:
-    rule, step = plan.adaptive, plan.weight.step_cost
-    left = plan.total
-    while left >= step:
-        left -= step * (yield Train(left // step, rule.weight))
-        iterations = min(rule.cap, plan.search.iterations_for(left - step))
+    rule, left = plan.adaptive, plan.total
+    while left > 0:
+        left -= yield Train(left, rule.weight)
+        iterations = min(rule.cap, plan.search.iterations_for(left - plan.weight.step_cost))
         if iterations < rule.search.minimum:
             yield from plan.trains(left)
             return
-        left -= plan.search.cost((yield Search(iterations, until=rule.search)))
+        left -= yield Search(iterations, until=rule.search)
 
 
 METHOD = Method("whale_adaptive", _schedule)

@@ -36,6 +36,13 @@ class State:
     """Searches done so far."""
     archive: Path | None = None
     """Archive of the last search, if it was the last phase."""
+    prompts: tuple[Harness, ...] = ()
+    """Fast-Slow Training's population, best first and ``harness`` its first; empty for every other method."""
+
+    @property
+    def harnesses(self) -> tuple[Harness, ...]:
+        """What a weight step's samples are split over."""
+        return self.prompts or (self.harness,)
 
 
 class Agent:
@@ -91,13 +98,15 @@ class Agent:
             self._learner = RsftLearner(engine.model, engine.tokenizer, self._learner_settings)
         return self._learner
 
-    def learn(self, rollouts: Sequence[Rollout], seed: int, kind: LearnerKind = "rsft") -> StepReport:
-        """One weight step on the weights in force; the engine then serves the new ones."""
+    def learn(
+        self, rollouts: Sequence[Rollout], seed: int, kind: LearnerKind = "rsft", step: int = 0
+    ) -> StepReport:
+        """Weight step number ``step`` on the weights in force; the engine then serves the new ones."""
         from whale.learner import weights_id
         from whale.policy_gradient import PolicyGradientLearner
 
         before = self.engine.weights_id
-        learner = self.learner if kind == "rsft" else PolicyGradientLearner(self.learner, self._policy)
+        learner = self.learner if kind == "rsft" else PolicyGradientLearner(self.learner, self._policy, step)
         self.engine.use(None)
         report = learner.step(rollouts, seed)
         self.engine.use(weights_id(self.engine.model) if report.accepted else before)

@@ -75,6 +75,8 @@ class Candidate:
     """Model calls a rollout."""
     invalid: str = ""
     """Why it was refused before it was scored; empty when it is valid."""
+    failures_only: bool = False
+    """Whether ``traces`` are those of failed rollouts, maybe of other tasks, and not one per search example."""
 
     @property
     def mean(self) -> float:
@@ -115,7 +117,8 @@ class Archive:
 
         Raises ``InputError`` when its id is taken by different content, or scores and traces disagree.
         """
-        if candidate.traces and len(candidate.traces) != len(candidate.scores):
+        aligned = len(candidate.traces) == len(candidate.scores)
+        if candidate.traces and not (aligned or candidate.failures_only):
             raise InputError(
                 f"candidate {candidate.harness_id}: {len(candidate.scores)} scores but "
                 f"{len(candidate.traces)} traces; give one of each per search example"
@@ -174,6 +177,7 @@ def _write(folder: Path, item: Candidate) -> None:
         "iteration": item.iteration,
         "calls_mean": item.calls_mean,
         "invalid": item.invalid,
+        "failures_only": item.failures_only,
     }
     (folder / "harness.py").write_text(item.source, encoding="utf-8", newline="")
     (folder / "scores.json").write_text(json.dumps(item.scores) + "\n", encoding="utf-8")

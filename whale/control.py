@@ -10,7 +10,7 @@ import random
 from collections import deque
 from collections.abc import Sequence
 
-from envs.base import Environment, Task
+from envs.base import SPLITS, Environment, Split, Task
 from whale.archive import leaks
 from whale.contract import Message
 from whale.engine import Completion, Request
@@ -62,11 +62,14 @@ class NoiseEngine:
 class Control:
     """Checks proposals of one environment."""
 
-    def __init__(self, env: Environment, host: HarnessHost, caps: Caps) -> None:
+    def __init__(
+        self, env: Environment, host: HarnessHost, caps: Caps, shown: Sequence[Split] = ("search",)
+    ) -> None:
+        """``shown``: splits whose questions a proposer has seen, so that a harness may quote them."""
         self.env = env
         self.runner = RolloutRunner(NoiseEngine(), env, host, caps)
         self._forbidden = [
-            task.question for split in ("weight", "select", "test") for task in env.tasks(split)
+            task.question for split in SPLITS if split not in shown for task in env.tasks(split)
         ]
 
     def refusal(self, source: str, tasks: Sequence[Task]) -> str:
@@ -76,7 +79,7 @@ class Control:
             return reason
         found = leaks(source, self._forbidden)
         if found:
-            return f"it contains the text of a task outside the search split: {found[0][:60]!r}"
+            return f"it contains the text of a task that its proposer has not seen: {found[0][:60]!r}"
         made = self.runner.run([Work(task, Harness(source), 0) for task in tasks], ("control",))
         failed = [rollout.error for rollout in made if rollout.error]
         if len(failed) > len(made) // 2:

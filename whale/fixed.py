@@ -9,10 +9,7 @@ from whale.schedule import Method, Plan, Schedule
 
 
 def _schedule(plan: Plan) -> Schedule:
-    for _ in range(plan.budget.cycles):
-        yield plan.train
-        yield plan.searching
-    yield plan.train
+    return plan.alternating(plan.searching)
 
 
 METHOD = Method("whale", _schedule)

@@ -1,4 +1,4 @@
-"""The two operators on a run's state, and evaluation: each cached under a key made of all that decides it.
+"""Rollouts and weight phases, each cached under a key made of all that decides it.
 
 A key covers data, weights, harness, settings, seed and versions, so methods that share a prefix compute it
 once, and a killed run continues where it stood. Who is charged for what is not decided here.
@@ -15,16 +15,15 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from envs.base import Environment, InputError, Split, Task, Verdict
+from envs.base import Environment, InputError, Task, Verdict
 from whale.agent import Agent, State
-from whale.records import Rollout, Spend
+from whale.budget import WeightSettings
+from whale.phases import Train
+from whale.records import Harness, Rollout, Spend
 from whale.rollout import OutageError, RolloutRunner, Work
-from whale.schedule import Train, WeightSettings
 from whale.store import Log, content_key, write_json
 
 _ROLLOUT = TypeAdapter(Rollout)
-Counts = dict[str, dict[Verdict, int]]
-"""Question id -> verdict -> how often."""
 Watch = Callable[[str, int, Rollout | None], None]
 """Progress: (what is going on, rollouts planned for it, the rollout just finished or None at its start)."""
 
@@ -48,10 +47,12 @@ class Trained:
     state: State
     spend: Spend
     steps: tuple[TrainStep, ...]
+    blocks: tuple[str, ...]
+    """Names of the recorded blocks of rollouts, one a step (see ``Lab.recorded``)."""
 
 
 class Lab:
-    """Runs and caches rollout blocks, weight phases and evaluations below one directory."""
+    """Runs and caches rollout blocks and weight phases below one directory."""
 
     def __init__(
         self,
@@ -84,8 +85,7 @@ class Lab:
         in ``infra_error`` are not recorded but owed, so that no number ever holds one.
         """
         items = [item.key for item in work]
-        key = self.key("rollouts", weights=state.weights_id, work=items, purpose=purpose, seed=seed)
-        log = Log(self.root / "rollouts" / f"{purpose.replace(' ', '-')}-s{seed}-{key}.jsonl")
+        log = Log(self.root / "rollouts" / self.block(state, work, purpose, seed))
         known = self._known(log)
         self.watch(purpose, len(work), None)
         size = self.runner_chunk
@@ -109,6 +109,16 @@ class Lab:
                 )
         return [known[item] for item in items]
 
+    def block(self, state: State, work: Sequence[Work], purpose: str, seed: int) -> str:
+        """Name under which a block of rollouts is recorded."""
+        items = [item.key for item in work]
+        key = self.key("rollouts", weights=state.weights_id, work=items, purpose=purpose, seed=seed)
+        return f"{purpose.replace(' ', '-')}-s{seed}-{key}.jsonl"
+
+    def recorded(self, block: str) -> list[Rollout]:
+        """What a block holds, in the order in which it was recorded."""
+        return list(self._known(Log(self.root / "rollouts" / block)).values())
+
     @property
     def runner_chunk(self) -> int:
         """Rollouts that are run and recorded together."""
@@ -130,14 +140,17 @@ class Lab:
         return known
 
     def train(self, state: State, phase: Train, seed: int) -> Trained:
-        """Phase W: weight steps under the state's harness, as many as ``phase`` says or until it has enough."""
+        """Phase W: weight steps under the state's harness or prompts, until ``phase`` is spent or has enough.
+
+        A task's samples are split evenly over the prompts, where the state has several.
+        """
         key = self.key(
             "weights",
             weights=state.weights_id,
             learner=state.learner.name if state.learner else None,
-            harness=state.harness.id,
+            harness=[harness.id for harness in state.harnesses],
             first=state.steps,
-            steps=phase.steps,
+            rollouts=phase.rollouts,
             until=phase.until.model_dump() if phase.until else None,
             learning=phase.learner,
             seed=seed,
@@ -151,21 +164,20 @@ class Lab:
         after = replace(
             state, weights_id=done["weights_id"], learner=target, steps=state.steps + len(rows), archive=None
         )
-        return Trained(after, Spend(**done["spend"]), rows)
+        return Trained(after, Spend(**done["spend"]), rows, tuple(done["blocks"]))
 
     def _train(self, state: State, phase: Train, seed: int, target: Path) -> None:
         rows: list[TrainStep] = []
+        blocks: list[str] = []
         spend = Spend()
         current = state
-        for index in range(state.steps, state.steps + phase.steps):
-            work = [
-                Work(task, state.harness, sample)
-                for task in self._batch(index, seed)
-                for sample in range(self.weight.samples)
-            ]
+        while spend.rollouts < phase.rollouts:
+            index = state.steps + len(rows)
+            work = self.step_work(state.harnesses, index, seed)[: phase.rollouts - spend.rollouts]
             made = self.rollouts(current, work, f"train {index}", seed)
+            blocks.append(self.block(current, work, f"train {index}", seed))
             self.agent.load(current)
-            report = self.agent.learn(made, hash_free(seed, index), phase.learner)
+            report = self.agent.learn(made, hash_free(seed, index), phase.learner, index)
             assert self.agent.engine.weights_id is not None
             current = replace(current, weights_id=self.agent.engine.weights_id)
             spend += Spend.total(rollout.spend for rollout in made)
@@ -179,34 +191,26 @@ class Lab:
             "weights_id": current.weights_id,
             "spend": fields(spend),
             "steps": [fields(row) for row in rows],
+            "blocks": blocks,
         }
         write_json(partial / "done.json", body)
         partial.rename(target)
 
-    def _batch(self, step: int, seed: int) -> list[Task]:
+    def step_work(self, harnesses: Sequence[Harness], step: int, seed: int) -> list[Work]:
+        """The rollouts of a whole weight step, task by task; sample n is made under harness n modulo their number."""
+        return [
+            Work(task, harnesses[sample % len(harnesses)], sample)
+            for task in self.batch(step, seed)
+            for sample in range(self.weight.samples)
+        ]
+
+    def batch(self, step: int, seed: int) -> list[Task]:
         """The tasks of a weight step: the seed's own shuffle of the split, epoch after epoch."""
         tasks = list(self.env.tasks("weight"))
         per_epoch = len(tasks) // self.weight.prompts
         epoch, place = divmod(step, per_epoch)
         random.Random(f"{seed}/{epoch}").shuffle(tasks)
         return tasks[place * self.weight.prompts : (place + 1) * self.weight.prompts]
-
-    def evaluate(self, state: State, samples: int, seed: int) -> tuple[dict[Split, Counts], Spend]:
-        """Verdict counts a question on all of ``select`` and ``test``, and the cost (never charged to a method)."""
-        splits: tuple[Split, ...] = ("select", "test")
-        tasks = {task.id: split for split in splits for task in self.env.tasks(split)}
-        work = [
-            Work(task, state.harness, sample)
-            for split in splits
-            for task in self.env.tasks(split)
-            for sample in range(samples)
-        ]
-        made = self.rollouts(state, work, "evaluation", seed)
-        counts: dict[Split, Counts] = {split: {} for split in splits}
-        for rollout in made:
-            row = counts[tasks[rollout.task_id]].setdefault(rollout.task_id, {})
-            row[rollout.score.verdict] = row.get(rollout.score.verdict, 0) + 1
-        return counts, Spend.total(rollout.spend for rollout in made)
 
     def key(self, kind: str, **parts: object) -> str:
         """The content key of a piece of work, the lab's identity included."""

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from whale.lora import add_adapters, alpha_of, rank_of
 from whale.records import Rollout
 from whale.settings import LearnerSettings
 
@@ -38,11 +39,16 @@ class Learner(Protocol):
 
 
 class Trainable:
-    """Trains the engine's model object in place; owns the optimizer, which lives as long as the arm's weights."""
+    """Trains the engine's model object in place; owns the optimizer, which lives as long as the arm's weights.
+
+    What is trained, kept, saved and reset is all weights, or with ``lora_rank`` the adapters alone.
+    """
 
     def __init__(self, model: Any, tokenizer: Any, settings: LearnerSettings) -> None:
-        """``model`` is shared with the engine."""
+        """``model`` is shared with the engine; with ``lora_rank`` it gets its adapters here."""
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
+        if settings.lora_rank:
+            add_adapters(model, settings.lora_rank, settings.lora_alpha)
         self.start = {name: value.detach().clone() for name, value in weights_of(model).items()}
         self.optimizer = self._fresh_optimizer()
 
@@ -58,14 +64,28 @@ class Trainable:
         torch.save(self.optimizer.state_dict(), directory / "optimizer.pt")
 
     def load(self, directory: Path) -> str:
-        """Read what ``save`` wrote; returns the weights id computed from the tensors."""
-        put(self.model, load_file(directory / "model.safetensors"))
+        """Read what ``save`` wrote; returns the weights id computed from the tensors.
+
+        Raises ``RuntimeError`` for full weights where adapters are trained, and the other way round.
+        """
+        weights = load_file(directory / "model.safetensors")
+        found, wanted = rank_of(weights), self.settings.lora_rank
+        if found != wanted:
+            raise RuntimeError(
+                f"{directory} holds weights of lora_rank = {found}, but [learner] lora_rank = {wanted} (0 = full "
+                f"weights); set lora_rank = {found}, or delete that directory and run the same command again, which "
+                "trains them anew"
+            )
+        put(self.model, weights)
         self.optimizer = self._fresh_optimizer()
         self.optimizer.load_state_dict(torch.load(directory / "optimizer.pt", weights_only=True))
         return weights_id(self.model)
 
-    def update(self, packs: Sequence[dict[str, Tensor]], objective: Any) -> float:
-        """One optimizer step through TRL's trainer (see ``whale.trl_step``); returns the loss before it."""
+    def update(self, packs: Sequence[dict[str, Tensor]], objective: Any, warmth: float = 1.0) -> float:
+        """One optimizer step through TRL's trainer (see ``whale.trl_step``); returns the loss before it.
+
+        ``warmth``: share of the learning rate that counts, below 1 while an arm warms up.
+        """
         from whale.trl_step import train_once
 
         with tempfile.TemporaryDirectory() as scratch:
@@ -76,6 +96,7 @@ class Trainable:
                 packs,
                 objective,
                 clip=self.settings.clip,
+                warmth=warmth,
                 scratch=scratch,
             )
         self.model.eval()
@@ -84,26 +105,28 @@ class Trainable:
 
     def _fresh_optimizer(self) -> torch.optim.AdamW:
         return torch.optim.AdamW(
-            self.model.parameters(), lr=self.settings.rate, betas=(0.9, 0.999), weight_decay=0.0
+            weights_of(self.model).values(), lr=self.settings.rate, betas=(0.9, 0.999), weight_decay=0.0
         )
 
 
 def weights_id(model: Any) -> str:
-    """First 16 hex digits of a sha256 over all weights (names, shapes, bytes)."""
+    """First 16 hex digits of a sha256 over all weights (names, shapes, bytes), frozen ones and adapters too."""
     digest = hashlib.sha256()
-    for name, value in sorted(weights_of(model).items()):
+    if (alpha := alpha_of(model)) is not None:
+        digest.update(f"lora_alpha {alpha}".encode())
+    for name, value in sorted(model.named_parameters()):
         digest.update(f"{name}{tuple(value.shape)}{value.dtype}".encode())
         digest.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().data)
     return digest.hexdigest()[:16]
 
 
 def weights_of(model: Any) -> dict[str, Tensor]:
-    """Named parameters; tied ones once."""
-    return dict(model.named_parameters())
+    """The parameters that are trained, by name; tied ones once."""
+    return {name: value for name, value in model.named_parameters() if value.requires_grad}
 
 
 @torch.no_grad()
 def put(model: Any, weights: dict[str, Tensor]) -> None:
-    """Copy weights into a model, in place."""
-    for name, value in model.named_parameters():
+    """Copy weights over the trained parameters of a model, in place."""
+    for name, value in weights_of(model).items():
         value.copy_(weights[name])

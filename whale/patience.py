@@ -21,7 +21,7 @@ class Patience(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    window: int = Field(default=1, gt=0)
+    window: int = Field(gt=0)
     """Steps that a mean is taken over."""
     minimum: int = Field(gt=0)
     """Steps that a phase has at least."""

@@ -34,8 +34,10 @@ Group = list[Rollout]
 class PolicyGradientLearner:
     """See ``whale.learner.Learner``. Works on the weights and optimizer of ``base``."""
 
-    def __init__(self, base: Trainable, settings: PolicySettings) -> None:
+    def __init__(self, base: Trainable, settings: PolicySettings, done: int = 0) -> None:
+        """``done``: weight steps before this one, for the warm-up."""
         self.base, self.settings = base, settings
+        self.warmth = min(1.0, (done + 1) / settings.warmup) if settings.warmup else 1.0
 
     def step(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:
         """One epoch over the groups that tell good from bad, in mini-batches of whole groups."""
@@ -47,7 +49,7 @@ class PolicyGradientLearner:
                 pack["old"] = self._log_probabilities(pack)
         if self.settings.kl:
             self._add_reference([pack for batch in batches for pack in batch])
-        losses = [self.base.update(batch, self._objective) for batch in batches]
+        losses = [self.base.update(batch, self._objective, self.warmth) for batch in batches]
         used = sum(len(group) for group in groups)
         cut = sum(rollout.cut for rollout in rollouts)
         return StepReport(used, cut, fmean(losses) if losses else None)
@@ -88,6 +90,7 @@ class PolicyGradientLearner:
     def _objective(self, log_p: Tensor, inputs: dict[str, Tensor]) -> Tensor:
         """See the module's formula; without ``old`` the step is on-policy and the ratio 1."""
         advantage, share = inputs["weight"]
+        loss: Tensor
         ratio = torch.exp(log_p - inputs["old"]) if "old" in inputs else torch.ones_like(log_p)
         loss = -(ratio.clamp(max=self.settings.cap).detach() * advantage * log_p).sum()
         if self.settings.kl:

@@ -1,7 +1,7 @@
 """Prompt space: harnesses that differ from one another in their texts alone.
 
-The Fast-Slow control of the WHALE paper (arXiv 2609.00196) searches there instead of in code, which isolates what code
-adds.
+The Fast-Slow control of the WHALE paper (arXiv 2609.00196) searches there instead of in code, which isolates
+what code adds.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import ast
 
 
 def same_but_texts(first: str, second: str) -> bool:
-    """Whether two harness sources have one syntax tree apart from string constants; False if either does not parse.
+    """Whether two harness sources have one syntax tree apart from string constants.
 
-    Comments and layout do not count, docstrings are texts. The fixed parts of an f-string are texts, its fields are
-    not.
+    False if either does not parse. Comments, layout and the docstring of the file do not count, nor whether
+    it has one. Other docstrings are texts. The fixed parts of an f-string are texts, its fields are not.
     """
     try:
         return _shape(first) == _shape(second)
@@ -29,7 +29,10 @@ def texts_of(source: str) -> list[str]:
 
 
 def _shape(source: str) -> str:
-    return ast.dump(_Blank().visit(ast.parse(source)))
+    tree = ast.parse(source)
+    if ast.get_docstring(tree, clean=False) is not None:
+        tree.body = tree.body[1:]
+    return ast.dump(_Blank().visit(tree))
 
 
 class _Blank(ast.NodeTransformer):

@@ -1,122 +1,29 @@
-"""Methods as schedules: a method is a sequence of weight and search phases that spends one budget.
+"""Methods as schedules: a method is a sequence of phases that spends one budget.
 
-Nothing here runs a phase. Costs are in rollouts, the unit of the budget. A schedule is told how long each phase really
-was, since an adaptive one may end early.
+Costs are in rollouts, the unit of the budget. A schedule is told what each phase really charged, since an adaptive one
+may end early and a soft cap may be passed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from envs.base import InputError
+from whale.budget import (
+    AdaptiveSettings,
+    AttemptSettings,
+    BudgetSettings,
+    FstSettings,
+    SearchSettings,
+    WeightSettings,
+)
 from whale.patience import Patience
+from whale.phases import Evolve, Phase, Search, Train
 from whale.settings import LearnerKind
 
-
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class WeightSettings(_Table):
-    """The ``[weight]`` table of a profile: one weight step."""
-
-    prompts: int = Field(gt=0)
-    """Tasks a step."""
-    samples: int = Field(gt=0)
-    """Rollouts a task."""
-
-    @property
-    def step_cost(self) -> int:
-        """Rollouts of one weight step."""
-        return self.prompts * self.samples
-
-
-class SearchSettings(_Table):
-    """The ``[search]`` table of a profile: one harness search."""
-
-    examples: int = Field(gt=0)
-    """Search tasks on which every candidate is scored (D)."""
-    candidates: int = Field(gt=0)
-    """New harnesses an iteration (M)."""
-    accept: Literal["confirm", "argmax"]
-    """``confirm``: the best few and the incoming harness meet again on fresh samples; ``argmax`` (the
-    published rule): the highest score in the archive is taken."""
-    finalists: int = Field(ge=1)
-    """Candidates that meet the incoming harness again under ``confirm``."""
-    confirm_samples: int = Field(ge=1)
-    """Fresh rollouts a search task and finalist under ``confirm``."""
-
-    def cost(self, iterations: int) -> int:
-        """Rollouts of a search: the incoming harness, M candidates an iteration, and the confirmation."""
-        screen = self.examples * (1 + self.candidates * iterations)
-        again = (self.finalists + 1) * self.examples * self.confirm_samples
-        return screen + (again if self.accept == "confirm" else 0)
-
-    def iterations_for(self, rollouts: int) -> int:
-        """The most iterations that ``rollouts`` pay for; 0 when they do not pay for one."""
-        return max(0, (rollouts - self.cost(0)) // (self.examples * self.candidates))
-
-
-class BudgetSettings(_Table):
-    """The ``[budget]`` table of a profile; every method but ``frozen`` may spend the same."""
-
-    steps: int = Field(gt=0)
-    """E: weight steps a phase."""
-    iterations: int = Field(gt=0)
-    """I: proposing iterations a search."""
-    cycles: int = Field(gt=0)
-    """Searches of the alternating method; it has one weight phase more."""
-
-
-class AdaptiveSettings(_Table):
-    """The ``[adaptive]`` table of a profile: when the phases of ``whale_adaptive`` stop."""
-
-    weight: Patience
-    """On the mean training reward of a step."""
-    search: Patience
-    """On the best score of the search's archive, the incoming harness included."""
-    cap: int = Field(gt=0)
-    """Most iterations of a search."""
-
-
-@dataclass(frozen=True, slots=True)
-class Train:
-    """Phase W: weight steps under the current harness."""
-
-    steps: int
-    until: Patience | None = None
-    """May end it before ``steps``."""
-    learner: LearnerKind = "rsft"
-
-    @property
-    def length(self) -> int:
-        """Steps, at most."""
-        return self.steps
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """Phase H: a harness search under the current weights."""
-
-    iterations: int
-    continued: bool = False
-    """Whether the archive of the search before goes on (same weights) instead of a new one."""
-    until: Patience | None = None
-    """May end it before ``iterations``."""
-
-    @property
-    def length(self) -> int:
-        """Iterations, at most."""
-        return self.iterations
-
-
-Phase = Train | Search
 Schedule = Generator[Phase, int, None]
-"""Yields phases and is sent the length that each really had."""
+"""Yields phases and is sent the rollouts that each really charged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +34,49 @@ class Plan:
     search: SearchSettings
     budget: BudgetSettings
     adaptive: AdaptiveSettings
+    fst: FstSettings
+    attempts: AttemptSettings
 
     def cost(self, phase: Phase) -> int:
-        """Rollouts that a phase charges."""
-        if isinstance(phase, Train):
-            return phase.steps * self.weight.step_cost
-        return self.search.cost(phase.iterations)
+        """Rollouts that a phase charges, at most (``Evolve``: up to ``slack`` more)."""
+        match phase:
+            case Train():
+                return phase.rollouts
+            case Search():
+                return self.search.cost(phase.iterations)
+            case Evolve():
+                return phase.calls
+        return 0
+
+    def briefest(self, phase: Phase) -> Phase:
+        """The phase as it is when its rule stops it at the first chance."""
+        match phase:
+            case Train(until=Patience() as rule):
+                return replace(phase, rollouts=min(phase.rollouts, rule.minimum * self.weight.step_cost))
+            case Search(until=Patience() as rule):
+                return replace(phase, iterations=min(phase.iterations, rule.minimum))
+        return phase
 
     @property
     def train(self) -> Train:
         """One weight phase of E steps."""
-        return Train(self.budget.steps)
+        return Train(self.budget.steps * self.weight.step_cost)
 
     @property
     def searching(self) -> Search:
         """One search of I iterations."""
         return Search(self.budget.iterations)
+
+    @property
+    def evolving(self) -> Evolve:
+        """One evolution of prompts on the tasks of E steps."""
+        anchors = self.budget.steps * self.weight.prompts
+        return Evolve(anchors * self.fst.calls, self.budget.steps)
+
+    @property
+    def slack(self) -> int:
+        """What an evolution may charge beyond its cap: all but one rollout of an iteration."""
+        return self.budget.steps * self.weight.prompts + 2 * self.fst.minibatch - 1
 
     @property
     def training(self) -> int:
@@ -155,17 +89,23 @@ class Plan:
         return self.training + self.budget.cycles * self.cost(self.searching)
 
     def trains(self, rollouts: int, learner: LearnerKind = "rsft") -> Schedule:
-        """Weight phases of E steps until ``rollouts`` are spent; the last may have fewer steps."""
-        left = rollouts // self.weight.step_cost
-        while left > 0:
-            steps = min(left, self.budget.steps)
-            yield Train(steps, learner=learner)
-            left -= steps
+        """Weight phases of E steps until ``rollouts`` are spent; the last may be shorter."""
+        while rollouts > 0:
+            rollouts -= yield Train(min(rollouts, self.train.rollouts), learner=learner)
 
     def searches(self, rollouts: int) -> Schedule:
-        """Searches of I iterations that continue one archive, as many as ``rollouts`` pay for."""
-        for index in range(rollouts // self.cost(self.searching)):
-            yield Search(self.budget.iterations, continued=index > 0)
+        """Searches that continue one archive: of I iterations, then one of as many as the rest pays for."""
+        first = True
+        while iterations := min(self.budget.iterations, self.search.iterations_for(rollouts)):
+            rollouts -= yield Search(iterations, continued=not first)
+            first = False
+
+    def alternating(self, search: Search) -> Schedule:
+        """W(E) and ``search`` by turns, as many cycles as the profile says; a weight phase is the last."""
+        for _ in range(self.budget.cycles):
+            yield self.train
+            yield replace(search, iterations=self.budget.iterations)
+        yield self.train
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,22 +115,22 @@ class Method:
     name: str
     schedule: Callable[[Plan], Schedule]
 
-    def phases(self, plan: Plan) -> list[Phase]:
-        """The phases in order, each as long as it may get.
+    def phases(self, plan: Plan, *, brief: bool = False) -> list[Phase]:
+        """The phases in order, each as long as it may get, or (``brief``) as short.
 
         Raises ``InputError`` when the budget does not pay for them.
         """
         phases: list[Phase] = []
 
         def note(phase: Phase) -> int:
-            phases.append(phase)
-            return phase.length
+            phases.append(plan.briefest(phase) if brief else phase)
+            return plan.cost(phases[-1])
 
         self.walk(plan, note)
         return phases
 
     def walk(self, plan: Plan, carry_out: Callable[[Phase], int]) -> None:
-        """Have the phases carried out one after the other; ``carry_out`` returns the length that a phase really had.
+        """Have the phases carried out one after the other; ``carry_out`` returns the rollouts that each charged.
 
         Raises ``InputError`` before a phase that the budget does not pay for.
         """
@@ -203,13 +143,8 @@ class Method:
                         f"{self.name} would spend {plan.total - left + plan.cost(phase)} rollouts of a budget of "
                         f"{plan.total}; lower E or I"
                     )
-                done = carry_out(phase)
-                left -= plan.cost(replace_length(phase, done))
-                phase = schedule.send(done)
+                charged = carry_out(phase)
+                left -= charged
+                phase = schedule.send(charged)
         except StopIteration:
             return
-
-
-def replace_length(phase: Phase, length: int) -> Phase:
-    """The phase as it was carried out."""
-    return replace(phase, steps=length) if isinstance(phase, Train) else replace(phase, iterations=length)

@@ -13,16 +13,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from envs.base import Task
+from envs.base import Task, Verdict
 from whale.agent import State
-from whale.archive import Archive, Candidate, Trace, TraceCall
+from whale.archive import Archive, Candidate
+from whale.budget import SearchSettings
+from whale.candidates import invalid_candidate, scored_candidate, trace_of
 from whale.control import Control
 from whale.lab import Lab, fields, hash_free
-from whale.patience import Patience
+from whale.phases import Search
+from whale.prompt_text import same_but_texts
 from whale.proposer import Proposal, Proposer, source_key
 from whale.records import Harness, Rollout, Spend
 from whale.rollout import Work
-from whale.schedule import SearchSettings
 from whale.store import write_json
 
 ROUNDS = 4
@@ -66,30 +68,31 @@ class HarnessSearch:
         self.lab, self.proposer, self.settings, self.control = lab, proposer, settings, control
         self.tasks: Sequence[Task] = lab.env.tasks("search")[: settings.examples]
 
-    def run(
-        self, state: State, iterations: int, seed: int, *, continued: bool, until: Patience | None = None
-    ) -> Searched:
-        """Search for a better harness; ``continued`` goes on with the archive of the search before.
+    def run(self, state: State, phase: Search, seed: int, failures: Sequence[Rollout] = ()) -> Searched:
+        """Search for a better harness.
 
-        ``until`` may have enough before ``iterations`` are through. Raises ``SearchError`` when the proposer cannot
-        fill an iteration.
+        A ``continued`` phase goes on with the archive of the search before. ``failures``: rollouts on the weight split
+        that a proposer sees in place of the incoming harness's, where the phase says so. Raises ``SearchError`` when
+        the proposer cannot fill an iteration.
         """
-        before = state.archive if continued else None
+        before = state.archive if phase.continued else None
         key = self.lab.key(
             "search",
             weights=state.weights_id,
             harness=state.harness.id,
             before=before.name if before else None,
             number=state.searches,
-            iterations=iterations,
-            until=until.model_dump() if until else None,
+            iterations=phase.iterations,
+            until=phase.until.model_dump() if phase.until else None,
+            space=phase.space,
+            evidence=[phase.evidence, *(rollout.key for rollout in failures)],
             settings=self.settings.model_dump(),
             proposer=self.proposer.name,
             seed=seed,
         )
         target = self.lab.root / "searches" / key
         if not (target / "done.json").is_file():
-            self._search(state, iterations, seed, target, before, until)
+            _Search(self, state, phase, seed, target, failures).carry_out(before)
         done = json.loads((target / "done.json").read_text(encoding="utf-8"))
         accepted = Harness(**done["harness"])
         after = replace(state, harness=accepted, searches=state.searches + 1, archive=target)
@@ -97,35 +100,55 @@ class HarnessSearch:
         spends = Spend(**done["screening"]), Spend(**done["confirming"])
         return Searched(after, *spends, rows, done["iterations"])
 
-    def _search(
+
+class _Search:
+    """One search. Everything is computed again from recorded rollouts and proposals; only those cost anything."""
+
+    def __init__(
         self,
+        parts: HarnessSearch,
         state: State,
-        iterations: int,
+        phase: Search,
         seed: int,
         target: Path,
-        before: Path | None,
-        until: Patience | None,
+        failures: Sequence[Rollout],
     ) -> None:
-        """Everything is computed again from recorded rollouts and proposals; only those cost anything."""
-        shutil.rmtree(target / "archive", ignore_errors=True)
+        self.lab, self.proposer, self.settings = parts.lab, parts.proposer, parts.settings
+        self.control, self.tasks = parts.control, parts.tasks
+        self.state, self.phase, self.seed, self.target = state, phase, seed, target
+        self.failures = failures
+        self.archive: Archive
+
+    def carry_out(self, before: Path | None) -> None:
+        """All of it, from the archive of the search before (if any) to ``done.json``."""
+        shutil.rmtree(self.target / "archive", ignore_errors=True)
         if before is not None:
-            shutil.copytree(before / "archive", target / "archive")
-        archive = Archive.open(target / "archive")
+            shutil.copytree(before / "archive", self.target / "archive")
+        archive = self.archive = Archive.open(self.target / "archive")
         first = max((candidate.iteration for candidate in archive.candidates()), default=-1) + 1
-        incoming = [(state.harness, "the harness in force")]
-        spend = self._score(archive, state, incoming, first, seed)
+        spend = self._score([(self.state.harness, "the harness in force")], first, incoming=True)
         bests = [archive.best().mean]
-        for iteration in range(first + 1, first + 1 + iterations):
-            proposals = self._proposals(archive, state, iteration, seed, target)
+        for iteration in range(first + 1, first + 1 + self.phase.iterations):
+            proposals = self._proposals(iteration)
             new = [(Harness(item.source, item.parent, item.edit), item.why) for item in proposals]
-            spend += self._score(archive, state, new, iteration, seed)
+            spend += self._score(new, iteration)
             bests.append(archive.best().mean)
-            if until and until.enough(bests[1:], before=bests[0]):
+            if self.phase.until and self.phase.until.enough(bests[1:], before=bests[0]):
                 break
-        confirmed, again = self._confirm(archive, state, seed)
-        winner = self._accept(archive, state, confirmed)
-        fresh = [candidate for candidate in archive.candidates() if candidate.iteration >= first]
-        rows = [
+        confirmed, again = self._confirm()
+        winner = self._accept(confirmed)
+        body = {
+            "harness": fields(winner),
+            "screening": fields(spend),
+            "confirming": fields(again),
+            "candidates": [asdict(row) for row in self._rows(first, confirmed, winner)],
+            "iterations": len(bests) - 1,
+        }
+        write_json(self.target / "done.json", body)
+
+    def _rows(self, first: int, confirmed: dict[str, float], winner: Harness) -> list[Scored]:
+        """What this search added to the archive, for the result file."""
+        return [
             Scored(
                 candidate.iteration - first,
                 candidate.harness_id,
@@ -136,77 +159,65 @@ class HarnessSearch:
                 candidate.harness_id == winner.id,
                 candidate.invalid,
             )
-            for candidate in fresh
+            for candidate in self.archive.candidates()
+            if candidate.iteration >= first
         ]
-        body = {
-            "harness": fields(winner),
-            "screening": fields(spend),
-            "confirming": fields(again),
-            "candidates": [asdict(row) for row in rows],
-            "iterations": len(bests) - 1,
-        }
-        write_json(target / "done.json", body)
 
-    def _score(
-        self, archive: Archive, state: State, new: Sequence[tuple[Harness, str]], iteration: int, seed: int
-    ) -> Spend:
+    def _score(self, new: Sequence[tuple[Harness, str]], iteration: int, *, incoming: bool = False) -> Spend:
         """One rollout a search task for each of these harnesses (with why), recorded in the archive."""
         work = [Work(task, harness, 0) for harness, _ in new for task in self.tasks]
-        made = self.lab.rollouts(state, work, f"search {state.searches} iteration {iteration}", seed)
-        known = {candidate.harness_id for candidate in archive.candidates()}
+        purpose = f"search {self.state.searches} iteration {iteration}"
+        made = self.lab.rollouts(self.state, work, purpose, self.seed)
+        known = {candidate.harness_id for candidate in self.archive.candidates()}
         for index, (harness, why) in enumerate(new):
             if harness.id not in known:
                 mine = made[index * len(self.tasks) : (index + 1) * len(self.tasks)]
-                archive.add(self._candidate(harness, why, iteration, mine))
+                candidate = scored_candidate(harness, why, iteration, self.tasks, mine)
+                self.archive.add(self._as_seen(candidate, incoming=incoming))
         return Spend.total(rollout.spend for rollout in made)
 
-    def _candidate(self, harness: Harness, why: str, iteration: int, made: Sequence[Rollout]) -> Candidate:
-        return Candidate(
-            harness_id=harness.id,
-            source=harness.source,
-            parent=harness.parent,
-            edit=harness.edit,
-            why=why,
-            iteration=iteration,
-            scores=tuple(rollout.score.value for rollout in made),
-            traces=tuple(_trace(task, rollout) for task, rollout in zip(self.tasks, made, strict=True)),
-            calls_mean=sum(rollout.spend.model_calls for rollout in made) / len(made),
-        )
+    def _as_seen(self, candidate: Candidate, *, incoming: bool) -> Candidate:
+        """The candidate with the traces that a proposer may see (``Search.evidence``)."""
+        if self.phase.evidence == "search":
+            return candidate
+        tasks = {task.id: task for task in self.lab.env.tasks("weight")}
+        traces = tuple(trace for trace in candidate.traces if trace.verdict != Verdict.CORRECT)
+        if incoming:
+            traces = tuple(trace_of(tasks[rollout.task_id], rollout) for rollout in self.failures)
+        return replace(candidate, traces=traces, failures_only=True)
 
-    def _proposals(
-        self, archive: Archive, state: State, iteration: int, seed: int, target: Path
-    ) -> list[Proposal]:
+    def _proposals(self, iteration: int) -> list[Proposal]:
         """M valid proposals; recorded before they are used, since a proposer may cost money and vary.
 
         The refused ones are recorded too: a search that is taken up again must see the same archive.
         """
-        record = target / "proposals" / f"{iteration:03d}.json"
+        record = self.target / "proposals" / f"{iteration:03d}.json"
         if not record.is_file():
-            asked = self._ask(archive, state, iteration, seed)
+            asked = self._ask(iteration)
             write_json(record, [{**asdict(item), "refusal": reason} for item, reason in asked])
         valid: list[Proposal] = []
         for row in json.loads(record.read_text(encoding="utf-8")):
             reason = row.pop("refusal", "")
             if reason:
-                self._record_invalid(archive, Proposal(**row), iteration, reason)
+                self.archive.add(invalid_candidate(Proposal(**row), iteration, reason))
             else:
                 valid.append(Proposal(**row))
         return valid
 
-    def _ask(self, archive: Archive, state: State, iteration: int, seed: int) -> list[tuple[Proposal, str]]:
+    def _ask(self, iteration: int) -> list[tuple[Proposal, str]]:
         """M valid proposals and those refused on the way, each with the reason (empty for the valid)."""
         asked: list[tuple[Proposal, str]] = []
-        known = {source_key(candidate.source) for candidate in archive.candidates()}
+        known = {source_key(candidate.source) for candidate in self.archive.candidates()}
         wanted = self.settings.candidates
         for round_ in range(ROUNDS):
-            rng = hash_free(seed, state.weights_id, state.searches, iteration, round_)
-            for proposal in self.proposer.propose(archive, wanted, rng)[:wanted]:
+            rng = hash_free(self.seed, self.state.weights_id, self.state.searches, iteration, round_)
+            for proposal in self.proposer.propose(self.archive, wanted, rng)[:wanted]:
                 if source_key(proposal.source) in known:
                     continue
                 known.add(source_key(proposal.source))
-                reason = self.control.refusal(proposal.source, self.tasks)
+                reason = self._outside(proposal) or self.control.refusal(proposal.source, self.tasks)
                 if reason:
-                    self._record_invalid(archive, proposal, iteration, reason)
+                    self.archive.add(invalid_candidate(proposal, iteration, reason))
                 asked.append((proposal, reason))
             wanted = self.settings.candidates - sum(not reason for _, reason in asked)
             if not wanted:
@@ -218,48 +229,44 @@ class HarnessSearch:
             "Ask for fewer candidates or iterations, or use another proposer"
         )
 
-    @staticmethod
-    def _record_invalid(archive: Archive, proposal: Proposal, iteration: int, reason: str) -> None:
-        harness = Harness(proposal.source, proposal.parent, proposal.edit)
-        archive.add(
-            Candidate(
-                harness.id,
-                proposal.source,
-                proposal.parent,
-                proposal.edit,
-                proposal.why,
-                iteration,
-                invalid=reason,
-            )
+    def _outside(self, proposal: Proposal) -> str:
+        """Why a proposal lies outside the search space; empty when it does not."""
+        if self.phase.space == "code":
+            return ""
+        sources = {candidate.harness_id: candidate.source for candidate in self.archive.candidates()}
+        if same_but_texts(sources.get(proposal.parent, ""), proposal.source):
+            return ""
+        return (
+            f"it changes more than the texts of its parent {proposal.parent}, which is all this search may do"
         )
 
-    def _confirm(self, archive: Archive, state: State, seed: int) -> tuple[dict[str, float], Spend]:
+    def _confirm(self) -> tuple[dict[str, float], Spend]:
         """Mean score on fresh samples of the incoming harness and of the best few others, by harness id."""
         if self.settings.accept == "argmax":
             return {}, Spend()
-        others = [row for row in _ranked(archive) if row.harness_id != state.harness.id]
-        finalists = [state.harness, *map(_harness, others[: self.settings.finalists])]
+        others = [row for row in _ranked(self.archive) if row.harness_id != self.state.harness.id]
+        finalists = [self.state.harness, *map(_harness, others[: self.settings.finalists])]
         work = [
             Work(task, harness, 1 + sample)
             for harness in finalists
             for task in self.tasks
             for sample in range(self.settings.confirm_samples)
         ]
-        made = self.lab.rollouts(state, work, f"search {state.searches} confirm", seed)
+        made = self.lab.rollouts(self.state, work, f"search {self.state.searches} confirm", self.seed)
         scores: dict[str, list[float]] = {}
         for rollout in made:
             scores.setdefault(rollout.harness_id, []).append(rollout.score.value)
         means = {harness: sum(values) / len(values) for harness, values in scores.items()}
         return means, Spend.total(rollout.spend for rollout in made)
 
-    def _accept(self, archive: Archive, state: State, confirmed: dict[str, float]) -> Harness:
+    def _accept(self, confirmed: dict[str, float]) -> Harness:
         """The next harness in force; under ``confirm`` the incoming one stays unless strictly beaten."""
         if self.settings.accept == "argmax":
-            return _harness(archive.best())
+            return _harness(self.archive.best())
         best = max(confirmed.values())
-        if confirmed[state.harness.id] >= best:
-            return state.harness
-        return next(_harness(row) for row in _ranked(archive) if confirmed.get(row.harness_id) == best)
+        if confirmed[self.state.harness.id] >= best:
+            return self.state.harness
+        return next(_harness(row) for row in _ranked(self.archive) if confirmed.get(row.harness_id) == best)
 
 
 def _ranked(archive: Archive) -> list[Candidate]:
@@ -270,20 +277,3 @@ def _ranked(archive: Archive) -> list[Candidate]:
 
 def _harness(candidate: Candidate) -> Harness:
     return Harness(candidate.source, candidate.parent, candidate.edit)
-
-
-def _trace(task: Task, rollout: Rollout) -> Trace:
-    """A rollout as a proposer may see it: no gold."""
-    return Trace(
-        task_id=task.id,
-        question=task.question,
-        calls=tuple(
-            TraceCall(call.messages, call.texts, tuple(finish == "length" for finish in call.finishes))
-            for call in rollout.calls
-        ),
-        tools=tuple((tool.name, tool.arguments, tool.result) for tool in rollout.tools),
-        answer=rollout.answer,
-        read=rollout.score.answer,
-        verdict=rollout.score.verdict.value,
-        error=rollout.error,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 LearnerKind = Literal["rsft", "policy_gradient"]
 """How rollouts become new weights."""
@@ -42,6 +42,19 @@ class LearnerSettings(BaseModel):
     """Tokens, padding included, that go through the model at once; decides peak memory only."""
     clip: float = Field(gt=0)
     """Largest norm of the gradient."""
+    lora_rank: int = Field(ge=0)
+    """Rank of the adapters that are trained in place of the weights; 0 trains all weights."""
+    lora_alpha: int = Field(default=0, ge=0)
+    """The adapters' product counts ``lora_alpha / lora_rank`` times; only with a rank."""
+
+    @model_validator(mode="after")
+    def _adapters_count(self) -> LearnerSettings:
+        if self.lora_rank and not self.lora_alpha:
+            raise ValueError(
+                f"lora_rank = {self.lora_rank} needs lora_alpha of 1 or more, got {self.lora_alpha}; "
+                f"lora_alpha = {2 * self.lora_rank} is a usual choice, lora_rank = 0 trains full weights"
+            )
+        return self
 
 
 class PolicySettings(BaseModel):
@@ -53,3 +66,5 @@ class PolicySettings(BaseModel):
     """Largest ratio of the new to the sampling policy."""
     kl: float = Field(ge=0)
     """Coefficient of the divergence from the starting weights."""
+    warmup: int = Field(ge=0)
+    """Weight steps over which the learning rate rises to its value; 0 for none."""

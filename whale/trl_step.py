@@ -58,11 +58,13 @@ def train_once(
     objective: Objective,
     *,
     clip: float,
+    warmth: float = 1.0,
     scratch: str,
 ) -> float:
     """Accumulate the gradient over ``packs`` and step once; returns the mini-batch's loss before the step.
 
-    ``packs``: what ``Pack.tensors`` gives, with what else the objective reads.
+    ``packs``: what ``Pack.tensors`` gives, with what else the objective reads. ``warmth``: share of the optimizer's
+    learning rate that counts.
     """
     cpu = next(model.parameters()).device.type == "cpu"
     config = SFTConfig(
@@ -92,7 +94,7 @@ def train_once(
         train_dataset=dataset,
         data_collator=lambda items: packs[items[0]["input_ids"][0]],
         processing_class=tokenizer,
-        optimizers=(optimizer, LambdaLR(optimizer, lambda _: 1.0)),
+        optimizers=(optimizer, LambdaLR(optimizer, lambda _: warmth)),
     )
     trainer.remove_callback(PrinterCallback)
     trainer.objective = objective

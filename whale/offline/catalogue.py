@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from whale.offline import chess_edits, example_edits, flow_edits, search_edits, wording_edits
 from whale.offline.edit import Edit
 from whale.offline.form import ANSWER, BOX, MOVE, Form
+from whale.offline.text_edits import text_edits
 
 EDITS: tuple[Edit, ...] = (
     wording_edits.DIRECT,
@@ -90,6 +91,12 @@ class Space:
 
     form: Form
     edits: tuple[Edit, ...]
+    """Of the whole code."""
+
+    @property
+    def text(self) -> tuple[Edit, ...]:
+        """Edits of the harness's instruction alone."""
+        return text_edits(self.form)
 
 
 SPACES = {

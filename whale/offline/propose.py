@@ -46,14 +46,16 @@ class _Option:
 class OfflineProposer:
     """See ``whale.proposer.Proposer``; ``edits`` is the search space."""
 
-    name = "offline"
+    def __init__(self, edits: Sequence[Edit] = EDITS, form: Form = BOX, name: str = "offline") -> None:
+        """Use these edits, whose names must differ, for answers of this form.
 
-    def __init__(self, edits: Sequence[Edit] = EDITS, form: Form = BOX) -> None:
-        """Use these edits, whose names must differ, for answers of this form."""
+        ``name`` tells proposers with other edits apart: what they propose is kept under it.
+        """
         if len({edit.name for edit in edits}) != len(edits):
             raise InputError(f"edit names must differ, got {[edit.name for edit in edits]}")
         self.edits = tuple(edits)
         self.form = form
+        self.name = name
 
     def propose(self, archive: Archive, n: int, rng_seed: int) -> list[Proposal]:
         """``n`` new harnesses from the best candidates' evidence; fewer only when all options are used up."""

@@ -1,4 +1,4 @@
-"""Edits confined to the text of a harness's prompt: the syntax tree stays equal apart from one string.
+"""Edits confined to the instruction of a harness: the syntax tree stays equal apart from one string.
 
 They are the search space of the control that separates prompt search from code search. Verified replies
 are not quoted here, because a string cannot leave out the example that is the question itself.
@@ -8,62 +8,127 @@ from __future__ import annotations
 
 import ast
 import io
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
-from whale.offline.edit import Edit, percent
-from whale.offline.evidence import Evidence
+from whale.offline.edit import Edit
+from whale.offline.form import Form
+from whale.offline.sentences import Sentence, added, sentences
 
-SENTENCES = {
-    "text_direct": ("style", "Reply with only the box. No words, no steps."),
-    "text_steps": ("style", "Work step by step, one short line for each step."),
-    "text_python": ("style", "First write one ```python block that prints the answer."),
-    "text_calculation": ("style", "First write the calculation on one line."),
-    "text_box_12": ("box", "For example, if the answer is 12, write \\boxed{12}."),
-    "text_box_negative": ("box", "For example, write \\boxed{-7} when the answer is -7."),
-    "text_box_end": ("box", "The reply must end with the box."),
-    "text_role": ("role", "You are a calculator."),
-    "text_teacher": ("role", "You are a careful teacher of arithmetic."),
-    "text_brief": ("length", "Use at most twenty words."),
-    "text_check": ("length", "Check the signs before you answer."),
-}
-"""Name -> (slot, sentence). Sentences of one slot replace each other."""
+_MESSAGES = ("user", "system", "Message", "Chat")
+"""Constructors of what the model is told, under any prefix."""
+_REGULAR = ("re", "regex")
+_DATA = (ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Load)
 
 
-def reworded(source: str, change: Callable[[str], str]) -> str:
-    """Change the instruction of a harness: its longest sentence that names the box, else one in a message.
+def text_edits(form: Form) -> tuple[Edit, ...]:
+    """One edit for each sentence that instructions for this form of answer may have."""
+    return tuple(_edit(sentence, form) for sentence in sentences(form))
 
-    The source comes back unchanged when it has neither. Docstrings and f-strings are passed over.
+
+def instruction_of(source: str, form: Form) -> str | None:
+    """The text in a harness that tells the model how to answer; None without one.
+
+    It is the longest string that names what stands before an answer of this form. Where none does, it is the
+    sentence that most messages hold, the longest of them. Docstrings, f-strings and other templates, regular
+    expressions, and worked examples are no instructions.
     """
-    tree = ast.parse(source)
-    in_messages = {id(part) for node in ast.walk(tree) if _makes_message(node) for part in ast.walk(node)}
-    passed_over = {
-        id(part)
-        for node in ast.walk(tree)
-        for part in (ast.walk(node) if isinstance(node, ast.JoinedStr) else _docstring(node))
+    node = _instruction(source, form)
+    return None if node is None else str(node.value)
+
+
+def with_instruction(source: str, text: str, form: Form) -> str:
+    """The source with its instruction exchanged for ``text``; unchanged when it has none."""
+    node = _instruction(source, form)
+    return source if node is None else _replaced(source, node, repr(text))
+
+
+def _edit(sentence: Sentence, form: Form) -> Edit:
+    def apply(source: str, _evidence: object) -> str:
+        held = instruction_of(source, form)
+        if held is None or sentence.text in held:
+            return source
+        return with_instruction(source, added(held, sentence, form), form)
+
+    return Edit(
+        sentence.name,
+        sentence.strength,
+        apply,
+        lambda e: f'{sentence.cause.found(e)}: say "{sentence.text}"',
+        sentence.slot,
+    )
+
+
+def _instruction(source: str, form: Form) -> ast.Constant | None:
+    """The string that holds the instruction."""
+    nodes = list(ast.walk(ast.parse(source)))
+    named = {
+        target.id: node.value
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
     }
-    texts = [
-        (("boxed" in node.value, len(node.value), -node.lineno, -node.col_offset), node, node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in passed_over
-    ]
-    texts = [item for item in texts if item[2].count(" ") >= 2 and (item[0][0] or id(item[1]) in in_messages)]
-    if not texts:
-        return source
-    _, node, text = max(texts, key=lambda item: item[0])
-    return _replaced(source, node, repr(change(text)))
+    data = {id(arg) for node in nodes if isinstance(node, ast.Call) for arg in node.args}
+    aside = {id(part) for node in nodes for part in _aside(node, named, is_argument=id(node) in data)}
+    shown = Counter(id(part) for node in nodes if _called(node) in _MESSAGES for part in _parts(node, named))
+    sign = form.around[0].rstrip("{")
+    naming: list[tuple[tuple[int, ...], ast.Constant]] = []
+    other: list[tuple[tuple[int, ...], ast.Constant]] = []
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in aside:
+            words = len(node.value.split())
+            order = (len(node.value), -node.lineno, -node.col_offset)
+            if sign in node.value and words > 1:
+                naming.append((order, node))
+            elif shown[id(node)] and words > 2:
+                other.append(((shown[id(node)], *order), node))
+    found = naming or other
+    return max(found, key=lambda item: item[0])[1] if found else None
 
 
-def _makes_message(node: ast.AST) -> bool:
-    """Whether a node calls a constructor of messages, under any prefix."""
+def _aside(node: ast.AST, named: Mapping[str, ast.Constant], *, is_argument: bool) -> Iterator[ast.AST]:
+    """What below a node is no instruction, whatever it says."""
+    match node:
+        case ast.JoinedStr():
+            yield from ast.walk(node)
+        case (
+            ast.Expr(value=text)
+            | ast.BinOp(left=text, op=ast.Mod())
+            | ast.Attribute(value=text, attr="format")
+        ):
+            yield text
+        case ast.Compare():
+            yield from (node.left, *node.comparators)
+        case ast.Tuple() | ast.List() | ast.Set() if len(node.elts) > 1 and not is_argument:
+            if all(isinstance(part, _DATA) for part in ast.walk(node)):  # a table: questions, replies
+                yield from ast.walk(node)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=module)), args=[pattern, *_]):
+            if module.split("_")[0] in _REGULAR:
+                yield from _parts(pattern, named)
+    if isinstance(node, ast.Call) and (_called(node) == "assistant" or _speaks_for_model(node)):
+        yield from _parts(node, named)
+
+
+def _speaks_for_model(node: ast.Call) -> bool:
+    """Whether a call is ``Message("assistant", ...)``."""
+    given = [*node.args[:1], *(item.value for item in node.keywords if item.arg == "role")]
+    return any(isinstance(role, ast.Constant) and role.value == "assistant" for role in given)
+
+
+def _called(node: ast.AST) -> str:
+    """The last part of the name that a node calls; empty when it is no such call."""
     if not isinstance(node, ast.Call):
-        return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in ("user", "system", "Message", "Chat")
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
-def _docstring(node: ast.AST) -> list[ast.AST]:
-    """The string of a statement that is nothing but a string."""
-    return [node.value] if isinstance(node, ast.Expr) else []
+def _parts(node: ast.AST, named: Mapping[str, ast.Constant]) -> Iterator[ast.AST]:
+    """Everything in a node, and the strings behind the names in it."""
+    for part in ast.walk(node):
+        yield part
+        if isinstance(part, ast.Name) and part.id in named:
+            yield named[part.id]
 
 
 def _replaced(source: str, node: ast.Constant, new: str) -> str:
@@ -73,47 +138,3 @@ def _replaced(source: str, node: ast.Constant, new: str) -> str:
     before = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
     after = lines[last - 1][node.end_col_offset or 0 :] + b"".join(lines[last:])
     return (before + new.encode() + after).decode()
-
-
-def _says(name: str) -> Callable[[str, Evidence], str]:
-    slot, sentence = SENTENCES[name]
-
-    def change(text: str) -> str:
-        for other_slot, other in SENTENCES.values():
-            if other_slot == slot:
-                text = text.replace(" " + other, "")
-        return f"{text} {sentence}"
-
-    return lambda source, _evidence: reworded(source, change)
-
-
-def _edit(name: str, strength: Callable[[Evidence], float], finding: Callable[[Evidence], str]) -> Edit:
-    slot, sentence = SENTENCES[name]
-    return Edit(name, strength, _says(name), lambda e: f'{finding(e)}: say "{sentence}"', slot)
-
-
-def _cut(e: Evidence) -> str:
-    return f"{percent(e.cut)} of {e.rollouts} rollouts were cut"
-
-
-def _boxless(e: Evidence) -> str:
-    return f"{percent(e.no_form)} of {e.rollouts} answers hold no box"
-
-
-def _wrong(e: Evidence) -> str:
-    return f"{percent(e.share('wrong'))} of {e.rollouts} answers are wrong"
-
-
-TEXT_EDITS: tuple[Edit, ...] = (
-    _edit("text_direct", lambda e: 0.2 + 0.8 * e.cut, _cut),
-    _edit("text_box_12", lambda e: 0.8 * e.no_form, _boxless),
-    _edit("text_box_negative", lambda e: 0.7 * e.no_form, _boxless),
-    _edit("text_box_end", lambda e: 0.6 * e.no_form, _boxless),
-    _edit("text_python", lambda e: 0.6 * e.share("wrong") * (1 - e.tools), _wrong),
-    _edit("text_calculation", lambda e: 0.5 * e.share("wrong"), _wrong),
-    _edit("text_steps", lambda e: 0.6 * e.share("wrong") * (1 - e.cut), _wrong),
-    _edit("text_role", lambda e: 0.3 * e.share("wrong"), _wrong),
-    _edit("text_teacher", lambda e: 0.2 * e.share("wrong"), _wrong),
-    _edit("text_brief", lambda e: 0.4 * e.cut, _cut),
-    _edit("text_check", lambda e: 0.2 * e.share("wrong"), _wrong),
-)
