@@ -9,14 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whale.chat_reflector import ChatReflector
-from whale.offline.reflect import OfflineReflector
-from whale.reflector import Reflector
-
 from bench.config import Profile
 from envs.base import InputError, Split
 from envs.table import environment_class
 from whale.agent import Agent
+from whale.chat_reflector import ChatReflector
 from whale.control import Control
 from whale.engine import Sampling
 from whale.harnesses import starting
@@ -25,8 +22,10 @@ from whale.lab import Lab, Watch
 from whale.models import resolve
 from whale.offline.catalogue import SPACES
 from whale.offline.propose import OfflineProposer
+from whale.offline.reflect import OfflineReflector
 from whale.phases import Search
 from whale.records import Harness
+from whale.reflector import Reflector
 from whale.rollout import Caps, RolloutRunner
 from whale.search import HarnessSearch
 

@@ -222,7 +222,7 @@ def test_attempts_share_the_first_block_and_a_blind_vote_decides(places: Places)
     three, spend = evaluate(bench.lab, bench.state(), 3, 0, attempts=3)
     assert bench.submitted == 3 * submitted, "the first attempts are those of the evaluation before"
     assert spend.rollouts == 3 * 2 * 6 * 3
-    assert three != one
+    assert three == one, "no two replies are alike, and the first of equals is taken"
     assert all(sum(row.values()) == 3 for rows in three.values() for row in rows.values())
 
 
