@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from baselines import METHODS
+from baselines import MAIN, METHODS
 from bench import doctor as checks
 from bench import planning, transcripts
 from bench.config import Profile, load_profile, near
@@ -46,7 +46,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pret
 console = Console(width=None if sys.stdout.isatty() else WIDTH)
 
 EnvName = Annotated[str, typer.Argument(help=f"One of {', '.join(ENVIRONMENTS)}.")]
-MethodName = Annotated[str, typer.Option("--method", help=f"One of {', '.join(METHODS)}, or all.")]
+MethodName = Annotated[str, typer.Option("--method", help=f"Of {', '.join(METHODS)}; or main, or all.")]
 ProfileName = Annotated[str, typer.Option("--profile", help="Name of a profile, or the path of a TOML file.")]
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", help="Change a profile value: table.key=value.")
@@ -206,12 +206,11 @@ def _quiet() -> None:
 def _methods(name: str) -> list[Method]:
     if name == "all":
         return list(METHODS.values())
-    chosen = []
-    for part in name.split(","):
+    parts = [part for word in name.split(",") for part in (MAIN if word == "main" else [word])]
+    for part in parts:
         if part not in METHODS:
-            raise InputError(f"unknown method {part!r}{near(part, ['all', *METHODS])}")
-        chosen.append(METHODS[part])
-    return chosen
+            raise InputError(f"unknown method {part!r}{near(part, ['all', 'main', *METHODS])}")
+    return [method for known, method in METHODS.items() if known in parts]
 
 
 def _seeds(text: str) -> list[int]:

@@ -66,8 +66,8 @@ class Run:
         self.harnesses: dict[str, Harness] = {}
         self.overshoot = 0
         self.attempts = 1
-        self.failures: list[Rollout] = []
-        """Failed rollouts of the last weight phase."""
+        self.blocks: Sequence[str] = ()
+        """Recorded rollouts of the last weight phase."""
         self.learners: list[Path] = []
         """Directories of weights and optimizers that this run made or used, in order."""
 
@@ -124,11 +124,13 @@ class Run:
         self.learners += [self.state.learner] if self.state.learner else []
         self._charge("train", trained.spend)
         self.training += [TrainRow(**asdict(step)) for step in trained.steps]
-        made = (rollout for block in trained.blocks for rollout in self.site.lab.recorded(block))
-        self.failures = [rollout for rollout in made if not rollout.score.value]
+        self.blocks = trained.blocks
 
     def _search(self, phase: Search) -> None:
-        failures = self.failures if phase.evidence == "failures" else []
+        failures: list[Rollout] = []
+        if phase.evidence == "failures":
+            made = (rollout for block in self.blocks for rollout in self.site.lab.recorded(block))
+            failures = [rollout for rollout in made if not rollout.score.value]
         found = self.site.search(phase).run(self.state, phase, self.seed, failures)
         self.state = found.state
         self._charge("search", found.screening)

@@ -126,6 +126,8 @@ def test_what_was_not_recorded_stays_undefined() -> None:
     silent = one_result("attempts", select=[[8]], test=[[1]])
     assert serving_table([answering(5), silent]).rows[1] == ["whale", "2.0", "5.0", "75.0", *[DASH] * 4]
     assert serving_table([answering(5)]).rows[0][4:] == [DASH] * 4
+    second = one_result("whale", 1, select=[[0], [8]], test=[[0], [6]])
+    assert serving_table([answering(5), second, trying(0), trying(1)]).rows[1][1:3] == [DASH, DASH]
     assert "Not recorded in these result files" in render([bare])
 
 
