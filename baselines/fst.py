@@ -3,21 +3,24 @@
 A cycle evolves the carried prompts on the tasks of the weight steps to come (the anchors), then takes those steps with
 each task's samples split evenly over the prompts, in one advantage group. GEPA's rollouts are charged like any other.
 Differs from the source: T is the E of the profile (published 6); what evolves is the instruction of the starting
-harness; an overshoot comes off the last weight phase. Unpublished, so ours: the prompt in force is the one with the
-best mean on the anchors, the learning rate, GEPA's minibatch. ``fst_control`` is what the WHALE paper calls FST.
+harness; the last cycle has what is left, maybe weight steps alone. Unpublished, so ours: the prompt in force is the
+one with the best mean on the anchors, the learning rate, GEPA's minibatch. ``fst_control`` is the WHALE paper's FST.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from whale.phases import Train
 from whale.schedule import Method, Plan, Schedule
 
 
 def _schedule(plan: Plan) -> Schedule:
-    left, evolving = plan.total, plan.evolving
+    left = plan.total
     while left > 0:
-        if left >= evolving.calls + plan.slack + plan.weight.step_cost:
-            left -= yield evolving
+        calls = min(plan.evolving.calls, left - plan.slack - plan.weight.step_cost)
+        if calls >= plan.least_calls:
+            left -= yield replace(plan.evolving, calls=calls)
         left -= yield Train(min(left, plan.train.rollouts), learner="policy_gradient")
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from bench.profile_site import PACKAGES, Site
+from bench.profile_site import PACKAGES, Site, code_hash
 from bench.result_file import (
     CandidateRow,
     Checkpoint,
@@ -29,7 +29,9 @@ from bench.result_file import (
 )
 from envs.base import Split
 from whale.agent import State
+from whale.candidates import failed
 from whale.evaluation import Counts, evaluate
+from whale.harnesses import starting
 from whale.phases import Attempt, Evolve, Phase, Refine, Search, Train
 from whale.records import Harness, Rollout, Spend
 from whale.schedule import Method
@@ -77,6 +79,10 @@ class Run:
         parts = {
             **self.site.identity(),
             "profile": self.profile.hash,
+            "harnesses": [
+                starting(name).id for name in (self.profile.harness.start, self.profile.harness.refine)
+            ],
+            "methods": code_hash("baselines", "bench/execute.py"),
             "method": self.method.name,
             "seed": self.seed,
         }
@@ -130,7 +136,9 @@ class Run:
         failures: list[Rollout] = []
         if phase.evidence == "failures":
             made = (rollout for block in self.blocks for rollout in self.site.lab.recorded(block))
-            failures = [rollout for rollout in made if not rollout.score.value]
+            failures = sorted(
+                (rollout for rollout in made if failed(rollout)), key=lambda rollout: rollout.key
+            )
         found = self.site.search(phase).run(self.state, phase, self.seed, failures)
         self.state = found.state
         self._charge("search", found.screening)

@@ -81,7 +81,7 @@ class Site:
             "policy_gradient": self.profile.policy_gradient.model_dump(),
             "weight": self.profile.weight.model_dump(),
             "versions": {name: version(name) for name in PACKAGES},
-            "code": code_hash(),
+            "code": code_hash("envs", "whale"),
         }
 
     def control(self, *shown: Split) -> Control:
@@ -116,18 +116,18 @@ class Site:
 
     def starting(self) -> Harness:
         """The profile's starting harness."""
-        return self._checked(self.profile.harness.start)
+        return self._checked(self.profile.harness.start, "starting harness")
 
     def refining(self) -> Harness:
         """The profile's hand-made harness that has the model check its answer."""
-        return replace(self._checked(self.profile.harness.refine), edit="refine")
+        return replace(self._checked(self.profile.harness.refine, "refining harness"), edit="refine")
 
-    def _checked(self, name: str) -> Harness:
+    def _checked(self, name: str, role: str) -> Harness:
         """The harness of that name; ``InputError`` when it fails the checks that proposals must pass."""
         harness = starting(name)
         reason = self.control("search").refusal(harness.source, self.env.tasks("search")[:CHECKED])
         if reason:
-            raise InputError(f"the starting harness {name} cannot be used: {reason}. Mend it or use another")
+            raise InputError(f"the {role} {name} cannot be used: {reason}. Mend it or use another")
         return harness
 
     def close(self) -> None:
@@ -137,11 +137,12 @@ class Site:
         self.env.close()
 
 
-def code_hash() -> str:
-    """Hash of all code that can change a rollout or an update (``envs`` and ``whale``): edited code reuses nothing."""
+def code_hash(*places: str) -> str:
+    """Hash of the code in these files and folders of the checkout: edited code reuses nothing."""
     digest = hashlib.sha256()
     root = Path(__file__).parent.parent
-    for file in sorted(path for name in ("envs", "whale") for path in (root / name).rglob("*.py")):
+    files = {path for place in places for path in [root / place, *(root / place).rglob("*.py")]}
+    for file in sorted(path for path in files if path.suffix == ".py"):
         digest.update(str(file.relative_to(root)).encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -50,7 +50,7 @@ class Checkpoint(_Frozen):
 
 
 class Cross(_Frozen):
-    """A corner of the 2x2 that never was in force: first weights with the last harness, or the other way round."""
+    """A corner of the 2x2: last weights with the first harness, or first weights with the last harness."""
 
     weights_id: str
     harness_id: str
@@ -95,7 +95,8 @@ class TrainRow(_Frozen):
     reward: float
     """Mean score of the step's rollouts."""
     loss: float | None
-    """Mean negative log-likelihood per trained token before the step; None when nothing was accepted."""
+    """What the learner minimised, before the step (``rsft``: mean negative log-likelihood of a trained token);
+    None when nothing was trained on."""
 
 
 class ResultFile(_Frozen):

@@ -25,6 +25,7 @@ CASES: list[tuple[str, Patience, float, list[float], int]] = [
     ("no mean before the window is full", Patience(window=3, minimum=1, patience=1), -1, [0.9, 0.0, 0.0, 0.0], 4),
     ("the same rewards in another order tie", Patience(window=3, minimum=3, patience=1), -1,
      [0.1, 0.2, 0.3, 0.1], 4),
+    ("a tie with a third is a tie", Patience(window=1, minimum=1, patience=1), 2 / 3, [2 / 3, 0.9], 1),
     ("the incoming harness is not beaten", Patience(window=1, minimum=1, patience=2), 0.6, [0.6, 0.5, 0.9], 2),
     ("the incoming one is beaten, then nothing", Patience(window=1, minimum=1, patience=2), 0.1, [0.2, 0.2, 0.2], 3),
     ("the published search rule", Patience(window=1, minimum=5, patience=2), 0.1, [0.2, 0.2, 0.2, 0.2, 0.2, 0.3], 5),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whale.harnesses import starting
-from whale.prompt_text import same_but_texts, texts_of
+from whale.prompt_text import same_but_texts
 
 H0 = '''"""Ask once."""
 import re
@@ -66,7 +66,3 @@ def test_starting_harnesses_are_themselves_and_no_other() -> None:
     for one in names:
         for other in names:
             assert same_but_texts(starting(one).source, starting(other).source) == (one == other)
-
-
-def test_texts_come_in_their_order() -> None:
-    assert texts_of(H0) == ["Ask once.", "Answer in <answer> tags.", "2 + 2", "4", "\n", "x", ""]

@@ -120,9 +120,10 @@ class Agent:
         if self.engine.weights_id == state.weights_id:
             return
         self.engine.use(None)
-        if state.learner is None:
+        if state.weights_id == self.start_id:  # also after a phase that had nothing to learn from
             self.learner.reset()
         else:
+            assert state.learner is not None
             found = self.learner.load(state.learner)
             if found != state.weights_id:
                 raise RuntimeError(

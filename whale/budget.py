@@ -54,7 +54,7 @@ class SearchSettings(_Table):
 
 
 class BudgetSettings(_Table):
-    """The ``[budget]`` table of a profile; every method but ``frozen`` may spend the same."""
+    """The ``[budget]`` table of a profile; every method that learns may spend the same."""
 
     steps: int = Field(gt=0)
     """E: weight steps a phase."""

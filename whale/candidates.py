@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from envs.base import Task
+from envs.base import Task, Verdict
 from whale.archive import Candidate, Trace, TraceCall
 from whale.proposer import Proposal
 from whale.records import Harness, Rollout
+
+FAILURES = (Verdict.WRONG, Verdict.NO_ANSWER, Verdict.TRUNCATED)
+"""Verdicts that say something about the agent."""
 
 
 def scored_candidate(
@@ -50,3 +53,8 @@ def trace_of(task: Task, rollout: Rollout) -> Trace:
         verdict=rollout.score.verdict.value,
         error=rollout.error,
     )
+
+
+def failed(rollout: Rollout) -> bool:
+    """Whether the agent failed: neither right nor beyond judging."""
+    return rollout.score.verdict in FAILURES

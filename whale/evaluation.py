@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from envs.base import Split, Verdict
 from whale.agent import State
 from whale.lab import Lab
+from whale.offline.form import plain
 from whale.records import Rollout, Spend
 from whale.rollout import Work
 
@@ -51,10 +52,12 @@ def evaluate(
 def blind(attempts: Sequence[Rollout]) -> Rollout:
     """The first attempt with the answer that most attempts give; no verdict is looked at.
 
-    An attempt without an answer is taken only when none has one.
+    Answers are compared without spaces, separators of thousands and case, as a harness that votes does it. An attempt
+    without an answer is taken only when none has one.
     """
-    answers = Counter(rollout.score.answer for rollout in attempts if rollout.score.answer)
-    if not answers:
+    answers = [plain(rollout.score.answer or "").casefold() for rollout in attempts]
+    votes = Counter(answer for answer in answers if answer)
+    if not votes:
         return attempts[0]
-    most = max(answers.values())
-    return next(rollout for rollout in attempts if answers.get(rollout.score.answer or "") == most)
+    most = max(votes.values())
+    return next(rollout for rollout, answer in zip(attempts, answers, strict=True) if votes[answer] == most)

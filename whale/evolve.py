@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gepa.api import optimize
 from gepa.core.result import GEPAResult
+from gepa.gepa_utils import remove_dominated_programs
 
 from envs.base import InputError, Task
 from whale.agent import State
@@ -83,6 +84,21 @@ class PromptEvolution:
         tasks = {task.id: task for step in steps for task in self.lab.batch(step, seed)}
         return list(tasks.values())
 
+    def _named(
+        self, found: GEPAResult[float, int], adapter: Adapter, state: State, carried: Carried
+    ) -> list[Harness]:
+        """The library's candidates as harnesses; a carried prompt stays what it was, a new one has its parent."""
+        known = {harness.id: harness for harness in state.harnesses}
+        named: list[Harness] = []
+        for candidate, parents in zip(found.candidates, found.parents, strict=True):
+            harness = adapter.harness(candidate[COMPONENT])
+            parent = parents[0]
+            if harness.id not in known and parent is not None:
+                edit = carried.name_of(candidate)
+                known[harness.id] = replace(harness, parent=named[parent].id, edit=edit)
+            named.append(known.get(harness.id, harness))
+        return named
+
     def _evolve(self, state: State, phase: Evolve, seed: int, target: Path) -> None:
         """The library runs from the start; recorded rollouts and rewrites make that cost nothing twice."""
         texts = [instruction_of(prompt.source, self.form) for prompt in state.harnesses]
@@ -114,22 +130,11 @@ class PromptEvolution:
         )
         if found.total_metric_calls != adapter.spend.rollouts:
             raise RuntimeError(
-                f"gepa counted {found.total_metric_calls} metric calls but {adapter.spend.rollouts} rollouts were run; "
-                "the versions do not fit, install the pinned one (constraints.txt)"
+                f"gepa counted {found.total_metric_calls} metric calls but {adapter.spend.rollouts} rollouts were run: "
+                "another version than the pinned one (constraints.txt), or a carried prompt that the controls refuse"
             )
-        harnesses = [adapter.harness(candidate[COMPONENT]) for candidate in found.candidates]
-        kept = _keep(found, self.settings.prompts)
-        parents = [own[0] for own in found.parents]
-        named = [
-            replace(
-                harness,
-                parent=None if parent is None else harnesses[parent].id,
-                edit=carried.name_of(candidate),
-            )
-            if parent is not None
-            else state.harness
-            for harness, parent, candidate in zip(harnesses, parents, found.candidates, strict=True)
-        ]
+        kept = _keep(found, self.settings.prompts, self.lab.weight.samples)
+        named = self._named(found, adapter, state, carried)
         rows = [
             Scored(index, item.id, item.parent, item.edit, score, None, index in kept, "")
             for index, (item, score) in enumerate(zip(named, found.val_aggregate_scores, strict=True))
@@ -144,13 +149,20 @@ class PromptEvolution:
         write_json(target / "done.json", body)
 
 
-def _keep(found: GEPAResult[float, int], most: int) -> list[int]:
-    """K candidates of the frontier of single anchors, best mean first, the earlier of equals; one for each text."""
+def _keep(found: GEPAResult[float, int], most: int, samples: int) -> list[int]:
+    """At most K candidates of the frontier of single anchors, so many that ``samples`` are split evenly over them.
+
+    First what the library itself calls not dominated, then what ties with it; best mean first, the earlier of equals,
+    one for each text.
+    """
     means = found.val_aggregate_scores
     texts = [candidate[COMPONENT] for candidate in found.candidates]
-    best_anywhere = set[int]().union(*found.per_val_instance_best_candidates.values())
-    frontier = sorted(best_anywhere, key=lambda index: (-means[index], index))
+    fronts = found.per_val_instance_best_candidates
+    pruned: dict[int, set[int]] = remove_dominated_programs(fronts, means)  # type: ignore[no-untyped-call]
+    best = set[int]().union(*pruned.values())
+    frontier = sorted(set[int]().union(*fronts.values()), key=lambda one: (one not in best, -means[one], one))
     first: dict[str, int] = {}
     for index in frontier:
         first.setdefault(texts[index], index)
-    return list(first.values())[:most]
+    size = max(count for count in range(1, min(most, len(first)) + 1) if samples % count == 0)
+    return sorted(list(first.values())[:size], key=lambda one: (-means[one], one))

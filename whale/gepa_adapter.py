@@ -58,7 +58,8 @@ class Adapter:
             refused = [Feedback(task.question, "", "no_answer", reason, False, False) for task in batch]
             zeros = [0.0] * len(batch)
             return EvaluationBatch(list(zeros), zeros, refused, num_metric_calls=0)
-        work = [Work(task, harness, 0) for task in batch]
+        # The library fills up a minibatch with a task that is in it already.
+        work = [Work(task, harness, batch[:place].count(task)) for place, task in enumerate(batch)]
         purpose = f"evolve {self.state.searches} call {self._number}"
         self._number += 1
         made = self.lab.rollouts(self.state, work, purpose, self.seed)
@@ -96,14 +97,16 @@ class Carried:
     def __init__(self, texts: Sequence[str]) -> None:
         self.waiting = list(texts)
         self.all = frozenset(texts)
+        self.entering = set(texts)
 
     def name_of(self, candidate: Mapping[str, str]) -> str:
         """How the result file calls the way in which a candidate was made."""
         return "carried" if candidate[COMPONENT] in self.all else "rewrite"
 
     def should_accept(self, proposal: Any, state: Any) -> bool:
-        """A carried prompt always, another only when it beats its parent on the minibatch."""
-        if proposal.candidate[COMPONENT] in self.all:
+        """A carried prompt when it enters, anything else only when it beats its parent on the minibatch."""
+        if proposal.candidate[COMPONENT] in self.entering:
+            self.entering.remove(proposal.candidate[COMPONENT])
             return True
         return bool(sum(proposal.subsample_scores_after) > sum(proposal.subsample_scores_before))
 
@@ -131,7 +134,9 @@ class Reflection:
         reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
         components_to_update: list[str],
     ) -> tuple[ReflectionProposal, Reflection]:
-        """See the library's ``ReflectionLM``."""
+        """See the library's ``ReflectionLM``, which is asked again when it raised."""
+        if self._failure is not None:
+            raise self._failure
         if self.carried.waiting:
             return ReflectionProposal({COMPONENT: self.carried.waiting.pop(0)}), self
         feedback = [Feedback(**record) for record in reflective_dataset[COMPONENT]]

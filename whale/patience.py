@@ -33,7 +33,7 @@ class Patience(BaseModel):
 
         ``before``: what has to be beaten from the start, such as the score of the incoming harness.
         """
-        best, waited = before, 0
+        best, waited = (before if before == -inf else round(before, EXACT)), 0
         for end in range(self.window, len(values) + 1):
             mean = round(fsum(values[end - self.window : end]) / self.window, EXACT)
             best, waited = (mean, 0) if mean > best else (best, waited + 1)

@@ -21,13 +21,6 @@ def same_but_texts(first: str, second: str) -> bool:
         return False
 
 
-def texts_of(source: str) -> list[str]:
-    """All string constants of a source in their order, docstrings and fixed parts of f-strings included."""
-    found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
-    texts = [node for node in found if isinstance(node.value, str)]
-    return [str(node.value) for node in sorted(texts, key=lambda node: (node.lineno, node.col_offset))]
-
-
 def _shape(source: str) -> str:
     tree = ast.parse(source)
     if ast.get_docstring(tree, clean=False) is not None:

@@ -106,7 +106,7 @@ class Rollout:
 
     @property
     def cut(self) -> bool:
-        """Whether any reply ran into a token limit; such a rollout is never trained on."""
+        """Whether any reply ran into a token limit; RSFT never trains on such a rollout."""
         return any(finish == "length" for call in self.calls for finish in call.finishes)
 
     @property

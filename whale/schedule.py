@@ -79,6 +79,12 @@ class Plan:
         return self.budget.steps * self.weight.prompts + 2 * self.fst.minibatch - 1
 
     @property
+    def least_calls(self) -> int:
+        """What an evolution must have: all K carried prompts enter, and one rewrite may be tried."""
+        anchors, fst = self.budget.steps * self.weight.prompts, self.fst
+        return fst.prompts * anchors + (fst.prompts - 1) * 2 * fst.minibatch + 1
+
+    @property
     def training(self) -> int:
         """What the alternating method spends on weight phases, in rollouts."""
         return (self.budget.cycles + 1) * self.cost(self.train)

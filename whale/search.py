@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from envs.base import Task, Verdict
+from envs.base import Task
 from whale.agent import State
 from whale.archive import Archive, Candidate
 from whale.budget import SearchSettings
-from whale.candidates import invalid_candidate, scored_candidate, trace_of
+from whale.candidates import FAILURES, invalid_candidate, scored_candidate, trace_of
 from whale.control import Control
 from whale.lab import Lab, fields, hash_free
 from whale.phases import Search
@@ -57,8 +57,6 @@ class Searched:
     screening: Spend
     confirming: Spend
     candidates: tuple[Scored, ...]
-    iterations: int
-    """How many were carried out."""
 
 
 class HarnessSearch:
@@ -98,7 +96,7 @@ class HarnessSearch:
         after = replace(state, harness=accepted, searches=state.searches + 1, archive=target)
         rows = tuple(Scored(**row) for row in done["candidates"])
         spends = Spend(**done["screening"]), Spend(**done["confirming"])
-        return Searched(after, *spends, rows, done["iterations"])
+        return Searched(after, *spends, rows)
 
 
 class _Search:
@@ -142,7 +140,6 @@ class _Search:
             "screening": fields(spend),
             "confirming": fields(again),
             "candidates": [asdict(row) for row in self._rows(first, confirmed, winner)],
-            "iterations": len(bests) - 1,
         }
         write_json(self.target / "done.json", body)
 
@@ -181,9 +178,9 @@ class _Search:
         if self.phase.evidence == "search":
             return candidate
         tasks = {task.id: task for task in self.lab.env.tasks("weight")}
-        traces = tuple(trace for trace in candidate.traces if trace.verdict != Verdict.CORRECT)
-        if incoming:
-            traces = tuple(trace_of(tasks[rollout.task_id], rollout) for rollout in self.failures)
+        traces = tuple(trace_of(tasks[rollout.task_id], rollout) for rollout in self.failures)
+        if not incoming:
+            traces = tuple(trace for trace in candidate.traces if trace.verdict in FAILURES)
         return replace(candidate, traces=traces, failures_only=True)
 
     def _proposals(self, iteration: int) -> list[Proposal]:

@@ -37,7 +37,7 @@ class LearnerSettings(BaseModel):
     rate: float = Field(gt=0)
     """Learning rate of AdamW, constant."""
     minibatch: int = Field(gt=0)
-    """Accepted rollouts an optimizer step."""
+    """Rollouts an optimizer step; of those that are trained on."""
     micro_tokens: int = Field(gt=0)
     """Tokens, padding included, that go through the model at once; decides peak memory only."""
     clip: float = Field(gt=0)

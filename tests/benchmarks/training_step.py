@@ -90,7 +90,8 @@ def trl_way(engine: Any, profile: Any, rows: list[Row]) -> float:
     import torch
     from datasets import Dataset
     from transformers import PrinterCallback
-    from trl import SFTConfig, SFTTrainer
+    from trl.trainer.sft_config import SFTConfig
+    from trl.trainer.sft_trainer import SFTTrainer
 
     labels = [[token if own else -100 for token, own in zip(row.ids, row.mask, strict=True)] for row in rows]
     data = Dataset.from_dict({"input_ids": [list(row.ids) for row in rows], "labels": labels})

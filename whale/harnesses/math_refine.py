@@ -1,4 +1,4 @@
-"""The starting harness for maths with a second look: the model is shown its answer and asked to check it."""
+"""Maths with a second look: the model is shown its answer and asked to check it. No tool, one example of a check."""
 
 import re
 
