@@ -60,8 +60,8 @@ class HarnessSettings(_Table):
 
     start: str
     """Name of a starting harness, or the path of a harness file."""
-    refine: str
-    """The same for the harness that has the model check its own answer (``refinement``)."""
+    refine: str = ""
+    """The same for the harness that has the model check its own answer; only ``refinement`` needs it."""
     proposer: Literal["offline"]
     """Who proposes new harnesses."""
 
@@ -239,22 +239,6 @@ def _check_sizes(profile: Profile) -> None:
         raise InputError(
             f"[fst] prompts = {profile.fst.prompts} cannot share the {weight.samples} samples of a task evenly; "
             f"it must divide [weight] samples = {weight.samples}"
-        )
-    plan, fst, adaptive = profile.plan, profile.fst, profile.adaptive
-    if plan.evolving.calls < plan.least_calls:
-        raise InputError(
-            f"[fst] calls = {fst.calls} an anchor makes {plan.evolving.calls} metric calls, but {fst.prompts} carried "
-            f"prompts take {plan.least_calls - 1} and something must be left to try; raise calls or lower prompts"
-        )
-    if plan.total < plan.evolving.calls + plan.slack + weight.step_cost:
-        raise InputError(
-            f"the budget of {plan.total} rollouts does not pay for {plan.evolving.calls} metric calls of fst and a "
-            "weight step; lower [fst] calls or raise [budget] cycles"
-        )
-    if adaptive.cap < adaptive.search.minimum:
-        raise InputError(
-            f"[adaptive] cap = {adaptive.cap} is below search.minimum = {adaptive.search.minimum}, so that no search "
-            "could start; raise cap or lower the minimum"
         )
     proposed = search.candidates * profile.budget.iterations
     if search.accept == "confirm" and search.finalists > proposed:

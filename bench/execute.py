@@ -79,14 +79,15 @@ class Run:
         parts = {
             **self.site.identity(),
             "profile": self.profile.hash,
-            "harnesses": [
-                starting(name).id for name in (self.profile.harness.start, self.profile.harness.refine)
-            ],
+            "harnesses": [starting(name).id for name in self._named() if name],
             "methods": code_hash("baselines", "bench/execute.py"),
             "method": self.method.name,
             "seed": self.seed,
         }
         return content_key(parts)
+
+    def _named(self) -> tuple[str, str]:
+        return self.profile.harness.start, self.profile.harness.refine
 
     def finished(self) -> bool:
         """Whether this very run has its result already."""

@@ -120,6 +120,11 @@ class Site:
 
     def refining(self) -> Harness:
         """The profile's hand-made harness that has the model check its answer."""
+        if not self.profile.harness.refine:
+            raise InputError(
+                f"the profile has no [{self.profile.environment}.harness] refine, which the method refinement needs; "
+                "name a harness that has the model check its answer, or leave that method out"
+            )
         return replace(self._checked(self.profile.harness.refine, "refining harness"), edit="refine")
 
     def _checked(self, name: str, role: str) -> Harness:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from baselines import METHODS
+from baselines import MAIN, METHODS
 from bench import cli, doctor
 from bench.cli import main
 from bench.profile_site import PACKAGES
@@ -56,9 +56,9 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     [
         (
             ["run", "math", "--method", "whle"],
-            "unknown method 'whle'; did you mean 'whale'? Known: all, frozen, ",
+            "unknown method 'whle'; did you mean 'whale'? Known: all, main, ",
         ),
-        (["plan", "math", "--method", "grpo"], "unknown method 'grpo'; known: all, "),
+        (["plan", "math", "--method", "ppo"], "unknown method 'ppo'; known: all, main, frozen, "),
         (["run", "math", "--method", "whale,"], "unknown method ''"),
         (["run", "mth"], "unknown environment 'mth'; did you mean 'math'?"),
         (
@@ -186,9 +186,17 @@ def test_plan_shows_every_method_and_its_charge(said: Said, profile: str) -> Non
     assert (code, err) == (0, "")
     rows = {line.split("│")[1].strip(): line for line in out.splitlines() if line.startswith("│")}
     assert list(rows) == list(METHODS)
-    budgets = {row.split("│")[3].strip() for name, row in rows.items() if name != "frozen"}
-    assert len(budgets) == 1, "methods are charged differently"
+    budgets = {name: row.split("│")[3].strip() for name, row in rows.items()}
+    assert {budgets[name] for name in ("frozen", "attempts", "refinement")} == {"0"}
+    assert len({*budgets.values()}) == 2, "methods that learn are charged differently"
     assert "proposer calls: 0 (offline), cost: $0" in out
+
+
+def test_main_stands_for_the_central_methods_in_the_order_of_running(said: Said) -> None:
+    code, out, err = said("plan", "math", "--method", "whale_adaptive,main,grpo", "--profile", "smoke")
+    assert (code, err) == (0, "")
+    rows = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")]
+    assert rows == [name for name in METHODS if name in (*MAIN, "grpo", "whale_adaptive")]
 
 
 def test_plan_refuses_a_starting_harness_that_is_not_there(said: Said) -> None:

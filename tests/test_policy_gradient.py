@@ -90,6 +90,26 @@ def move(learner: PolicyGradientLearner) -> None:
             value.add_(0.02 * torch.randn_like(value))
 
 
+@pytest.mark.parametrize(("warmup", "done", "share"), [(0, 0, 1.0), (4, 0, 0.25), (4, 2, 0.75), (4, 9, 1.0)])
+def test_the_rate_rises_over_the_warm_up(
+    random_model: ModelSource, warmup: int, done: int, share: float
+) -> None:
+    moved = []
+    for steps in (warmup, 0):
+        base = learner_of(random_model).base
+        base.optimizer = torch.optim.SGD(base.model.parameters(), lr=1.0)  # type: ignore[assignment]
+        before = {name: value.detach().clone() for name, value in weights_of(base.model).items()}
+        PolicyGradientLearner(base, PolicySettings(cap=4.0, kl=0.0, warmup=steps), done).step(
+            ROLLOUTS, seed=0
+        )
+        moved.append(
+            torch.cat([(value - before[name]).flatten() for name, value in weights_of(base.model).items()])
+        )
+    warm, whole = moved
+    assert whole.norm() > 0
+    torch.testing.assert_close(warm, share * whole, rtol=1e-3, atol=1e-6)
+
+
 @pytest.mark.parametrize("kl", [0.0, 0.5])
 @pytest.mark.parametrize("micro_tokens", [8, 64])
 def test_loss_and_gradient_of_an_on_policy_step_are_the_formula(

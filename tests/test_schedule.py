@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from baselines import METHODS
@@ -46,7 +46,14 @@ plans = st.builds(
 
 
 def spent(name: str, plan: Plan) -> int:
-    return sum(plan.cost(phase) for phase in METHODS[name].phases(plan))
+    """Rollouts of the method's phases; the whole budget where it refuses to be another method."""
+    refuses = (
+        plan.evolving.calls < plan.least_calls
+        or plan.total < plan.evolving.calls + plan.slack + plan.weight.step_cost
+        if name == "fst"
+        else name == "whale_adaptive" and plan.adaptive.cap < plan.adaptive.search.minimum
+    )
+    return plan.total if refuses else sum(plan.cost(phase) for phase in METHODS[name].phases(plan))
 
 
 @pytest.mark.parametrize("name", profile_names())
@@ -98,9 +105,9 @@ def test_weight_phases_of_weight_only_have_the_length_of_the_alternating_ones(pl
 
 @given(plans)
 def test_only_searches_under_the_same_weights_continue_an_archive(plan: Plan) -> None:
-    for method in METHODS.values():
+    for name, method in METHODS.items():
         before: object = None
-        for phase in method.phases(plan):
+        for phase in method.phases(plan) if name not in ("fst", "whale_adaptive") else ():
             if isinstance(phase, Search):
                 assert phase.continued == isinstance(before, Search)
             before = phase
@@ -146,8 +153,28 @@ def test_fast_slow_training_takes_an_overshoot_from_its_last_weight_phase(plan: 
         charged.append(plan.cost(phase) + (min(beyond, plan.slack) if isinstance(phase, Evolve) else 0))
         return charged[-1]
 
-    METHODS["fst"].walk(plan, carry_out)
+    try:
+        METHODS["fst"].walk(plan, carry_out)
+    except InputError:
+        assume(False)
     assert sum(charged) == plan.total
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "message"),
+    [
+        ("fst", ["fst.calls=2"], "the smallest calls that works is 3, or lower [fst] prompts"),
+        ("fst", ["fst.calls=9"], "a budget of 384 rollouts does not pay for 288 metric calls and a weight step; the "
+         "smallest that works is 453"),
+        ("whale_adaptive", ["adaptive.search.minimum=4"], "the smallest cap that works is 4"),
+    ],
+)  # fmt: skip
+def test_what_would_be_another_method_is_refused(method: str, changes: list[str], message: str) -> None:
+    plan = load_profile("smoke", "math", changes).plan
+    with pytest.raises(InputError) as caught:
+        METHODS[method].phases(plan)
+    assert message in str(caught.value)
+    METHODS["whale"].phases(plan)
 
 
 @pytest.mark.parametrize("counts", [[], [1, 2], [4, 2], [2, 2]])

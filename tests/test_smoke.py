@@ -16,7 +16,10 @@ from bench.planning import costs
 from bench.result_file import Checkpoint, ResultFile, SpendRow, dump, load
 from tests.commands import finished, results
 
-COMMAND = ("run", "math", "--method", "all", "--seeds", "0", "--profile", "smoke", "--runs", "runs")
+COMMAND = (
+    *("run", "math", "--method", "all", "--seeds", "0", "--profile", "smoke", "--runs", "runs"),
+    *("--set", "eval.samples=2"),
+)
 PAID = ("train", "search", "confirm", "proposer")
 FREE = ("frozen", "attempts", "refinement")
 
@@ -56,7 +59,7 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Smoke:
 
 @pytest.fixture(scope="session")
 def profile() -> Profile:
-    return load_profile("smoke", "math")
+    return load_profile("smoke", "math", ["eval.samples=2"])
 
 
 def added(rows: list[SpendRow]) -> SpendRow:
@@ -173,7 +176,10 @@ def test_the_report_names_everything_that_made_it(smoke: Smoke) -> None:
     for name, value in result.switches.items():
         assert f"- switch {name}: `{value}`" in report
     for method in METHODS:
-        assert f"- {method}: seeds 0; {smoke.results[method].budget} rollouts allowed" in report
+        budget = (
+            "no training budget" if method in FREE else f"{smoke.results[method].budget} rollouts allowed"
+        )
+        assert f"- {method}: seeds 0; {budget}" in report
     assert str(smoke.cwd) not in report
     for name in ("curves.png", "curves.svg", "families.png"):
         assert (smoke.home / "report" / name).stat().st_size > 1000
@@ -203,8 +209,8 @@ def test_another_profile_in_between_is_not_mistaken_for_this_one(smoke: Smoke, t
     shutil.copytree(smoke.cwd / "runs", tmp_path / "runs")
     narrow = (*COMMAND[:3], "frozen", *COMMAND[4:])
     file = tmp_path / "runs" / "smoke" / "math" / "frozen" / "s0" / "frozen-s0.json"
-    finished(*narrow, "--set", "eval.samples=2", cwd=tmp_path)
-    assert load(file).samples == 2
+    finished(*narrow, "--set", "eval.samples=1", cwd=tmp_path)
+    assert load(file).samples == 1
     output = finished(*narrow, cwd=tmp_path)
     assert "frozen s0: done" in output
     again, first = load(file), smoke.results["frozen"]

@@ -8,12 +8,18 @@ weight step after it can be paid, and what is left when none can goes into weigh
 
 from __future__ import annotations
 
+from envs.base import InputError
 from whale.phases import Search, Train
 from whale.schedule import Method, Plan, Schedule
 
 
 def _schedule(plan: Plan) -> Schedule:
     rule, left = plan.adaptive, plan.total
+    if rule.cap < rule.search.minimum:
+        raise InputError(
+            f"whale_adaptive: [adaptive] cap = {rule.cap} is below search.minimum = {rule.search.minimum}, so that no "
+            f"search could start; the smallest cap that works is {rule.search.minimum}"
+        )
     while left > 0:
         left -= yield Train(left, rule.weight)
         iterations = min(rule.cap, plan.search.iterations_for(left - plan.weight.step_cost))

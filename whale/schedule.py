@@ -68,21 +68,25 @@ class Plan:
         return Search(self.budget.iterations)
 
     @property
+    def anchors(self) -> int:
+        """Tasks on which prompts are evolved: those of E steps."""
+        return self.budget.steps * self.weight.prompts
+
+    @property
     def evolving(self) -> Evolve:
-        """One evolution of prompts on the tasks of E steps."""
-        anchors = self.budget.steps * self.weight.prompts
-        return Evolve(anchors * self.fst.calls, self.budget.steps)
+        """One evolution of prompts."""
+        return Evolve(self.anchors * self.fst.calls, self.budget.steps)
 
     @property
     def slack(self) -> int:
         """What an evolution may charge beyond its cap: all but one rollout of an iteration."""
-        return self.budget.steps * self.weight.prompts + 2 * self.fst.minibatch - 1
+        return self.anchors + 2 * self.fst.minibatch - 1
 
     @property
     def least_calls(self) -> int:
         """What an evolution must have: all K carried prompts enter, and one rewrite may be tried."""
-        anchors, fst = self.budget.steps * self.weight.prompts, self.fst
-        return fst.prompts * anchors + (fst.prompts - 1) * 2 * fst.minibatch + 1
+        fst = self.fst
+        return fst.prompts * self.anchors + (fst.prompts - 1) * 2 * fst.minibatch + 1
 
     @property
     def training(self) -> int:
