@@ -56,7 +56,8 @@ def raw(name: str) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key not in ENVIRONMENTS}
 
 
-KEYS = [(name, place) for name in NAMES for place in leaves(raw(name))]
+OPTIONAL = {("harness", "refine")}
+KEYS = [(name, place) for name in NAMES for place in leaves(raw(name)) if place not in OPTIONAL]
 
 
 def said(name: str = "smoke", env: str = "math", *overrides: str) -> str:
