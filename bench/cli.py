@@ -13,7 +13,7 @@ import sys
 import warnings
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, NoReturn, Self
+from typing import Annotated, Literal, NoReturn, Self
 
 import typer
 from rich.console import Console
@@ -106,9 +106,14 @@ def plan(
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="A folder of METHOD-sSEED.json files.")],
+    unequal: Annotated[
+        str, typer.Option(help="Methods that were charged differently: interpolate, or refuse.")
+    ] = "interpolate",
 ) -> None:
     """Write the report of a folder of result files, and print its table. Needs no model."""
-    _print_report(folder)
+    if unequal not in ("interpolate", "refuse"):
+        raise InputError(f"unknown --unequal {unequal!r}{near(unequal, ['interpolate', 'refuse'])}")
+    _print_report(folder, "refuse" if unequal == "refuse" else "interpolate")
 
 
 @app.command()
@@ -252,10 +257,10 @@ def _report(home: Path, profile: Profile, results: Path | None) -> None:
         console.print(f"copied to {results}")
 
 
-def _print_report(folder: Path) -> None:
+def _print_report(folder: Path, unequal: Literal["interpolate", "refuse"] = "interpolate") -> None:
     from bench.report import screen_table, write_report
 
     found = load_all(folder)
-    written = write_report(folder, found)
+    written = write_report(folder, found, unequal)
     console.print(screen_table(found))
     console.print(f"report: {written.markdown}", highlight=False, soft_wrap=True)

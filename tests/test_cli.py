@@ -72,6 +72,10 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
         (["run", "math", "--seeds", "0,,1"], "cannot read --seeds '0,,1'; write whole numbers"),
         (["run", "math", "--seeds", "1,1"], "--seeds '1,1' must be distinct and not negative"),
         (["run", "math", "--seeds", "-1"], "--seeds '-1' must be distinct and not negative"),
+        (
+            ["report", "results/cpu/math", "--unequal", "refus"],
+            "unknown --unequal 'refus'; did you mean 'refuse'?",
+        ),
         (["plan", "math", "--set", "budgte.steps=1"], "unknown key budgte; did you mean 'budget'?"),
         (["run", "math", "--set", "env.verifer=robust"], "unknown key env.verifer; did you mean 'verifier'?"),
         (["report", "."], "no result files (METHOD-sSEED.json) in .; run `python -m bench run` first"),
