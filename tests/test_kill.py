@@ -18,7 +18,7 @@ import pytest
 from tests.commands import LIMIT_S, bench, finished, results, start, without_commit
 
 KILLS = int(os.environ.get("WHALE_KILLS") or 2)
-METHODS = "all" if os.environ.get("WHALE_KILLS") else "frozen,fst,whale"
+METHODS = "all" if os.environ.get("WHALE_KILLS") else "frozen,whale"
 """The others are stopped at every event in ``test_arms``."""
 SMALL = (
     "env.sizes={weight = 16, search = 6, select = 2, test = 4}",
