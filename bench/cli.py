@@ -88,7 +88,8 @@ def plan(
 ) -> None:
     """Show what a run would cost, before anything runs."""
     settings = load_profile(profile, env, set_ or [])
-    starting(settings.harness.start)
+    for name in filter(None, (settings.harness.start, settings.harness.refine)):
+        starting(name)
     table = Table(title=f"rollouts a seed, profile {settings.name}")
     for name in ("method", "schedule", "charged", "computed, evaluations included"):
         table.add_column(name, justify="left" if name in ("method", "schedule") else "right")
@@ -99,8 +100,16 @@ def plan(
     total = sum(row.computed for row in rows)
     console.print(
         f"{total:,} rollouts to run a seed, at most {total * settings.rollout.tokens:,} generated tokens; "
-        "proposer calls: 0 (offline), cost: $0. W = weight steps, H = search iterations."
+        f"{_proposing(settings)}. W = weight steps, H = search iterations, P = calls that evolve prompts."
     )
+
+
+def _proposing(settings: Profile) -> str:
+    """What proposers and reflectors cost, as far as it is known before they are asked."""
+    if settings.fst.reflector == "offline":
+        return "proposer calls: 0 (offline), cost: $0"
+    most = settings.plan.evolving.calls // (2 * settings.fst.minibatch)
+    return f"fst asks {settings.fst.chat_model} at most {most} times a cycle, charged by its tokens"
 
 
 @app.command()

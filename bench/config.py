@@ -240,6 +240,12 @@ def _check_sizes(profile: Profile) -> None:
             f"[fst] prompts = {profile.fst.prompts} cannot share the {weight.samples} samples of a task evenly; "
             f"it must divide [weight] samples = {weight.samples}"
         )
+    fst = profile.fst
+    if fst.reflector == "chat" and not (fst.chat_url and fst.chat_model):
+        raise InputError(
+            f'[fst] reflector = "chat" needs chat_url and chat_model, got {fst.chat_url!r} and {fst.chat_model!r}; '
+            "write them like http://localhost:8000/v1 and the model's name there"
+        )
     proposed = search.candidates * profile.budget.iterations
     if search.accept == "confirm" and search.finalists > proposed:
         raise InputError(

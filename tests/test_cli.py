@@ -203,8 +203,19 @@ def test_main_stands_for_the_central_methods_in_the_order_of_running(said: Said)
     assert rows == [name for name in METHODS if name in (*MAIN, "grpo", "whale_adaptive")]
 
 
-def test_plan_refuses_a_starting_harness_that_is_not_there(said: Said) -> None:
-    code, _, err = said("plan", "math", "--set", "harness.start=nofile.py")
+def test_plan_tells_that_a_reflection_model_costs_something(said: Said) -> None:
+    chat = ("--set", "fst.reflector=chat", "--set", "fst.chat_url=http://localhost:1/v1")
+    code, _, err = said("plan", "math", *chat)
+    assert code == 2
+    assert "needs chat_url and chat_model, got 'http://localhost:1/v1' and ''" in err
+    code, out, _ = said("plan", "math", *chat, "--set", "fst.chat_model=m")
+    assert code == 0
+    assert "fst asks m at most 20 times a cycle, charged by its tokens" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("key", ["start", "refine"])
+def test_plan_refuses_a_harness_that_is_not_there(said: Said, key: str) -> None:
+    code, _, err = said("plan", "math", "--set", f"harness.{key}=nofile.py")
     assert code == 2
     assert "no starting harness 'nofile.py'; known: " in err
 
