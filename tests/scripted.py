@@ -91,7 +91,7 @@ class ScriptedAgent:
         self.engine = ScriptedEngine()
         self.learner = self
         self.learnt: list[tuple[LearnerKind, tuple[str, ...]]] = []
-        """(Learner, harness ids in the order of a task's samples) of every step in this process."""
+        """(learner, harness ids in the order of a task's samples) of every step in this process."""
 
     def load(self, state: State) -> None:
         if self.engine.weights_id == state.weights_id:

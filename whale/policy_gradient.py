@@ -32,7 +32,7 @@ Group = list[Rollout]
 
 
 class PolicyGradientLearner:
-    """See ``whale.learner.Learner``. Works on the weights and optimizer of ``base``."""
+    """A policy gradient on the weights and optimizer of ``base``."""
 
     def __init__(self, base: Trainable, settings: PolicySettings, done: int = 0) -> None:
         """``done``: weight steps before this one, for the warm-up."""
@@ -40,7 +40,7 @@ class PolicyGradientLearner:
         self.warmth = min(1.0, (done + 1) / settings.warmup) if settings.warmup else 1.0
 
     def step(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:
-        """One epoch over the groups that tell good from bad, in mini-batches of whole groups."""
+        """One epoch over the groups that tell good from bad, in mini-batches of whole groups, ordered by ``seed``."""
         groups = list(telling_groups(rollouts))
         random.Random(seed).shuffle(groups)
         batches = [self._packs(batch) for batch in self._batches(groups)]

@@ -20,7 +20,7 @@ from whale.rows import Row, accepted, counted, trained_tokens
 
 
 class RsftLearner(Trainable):
-    """See ``whale.learner.Learner``."""
+    """Negative log-likelihood of the rollouts that scored and were not cut."""
 
     def step(self, rollouts: Sequence[Rollout], seed: int) -> StepReport:
         """One epoch over the accepted rollouts, in mini-batches, in an order that ``seed`` decides.

@@ -6,12 +6,11 @@ to sharpen. It is real in every mechanism and says nothing about real language m
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 from pathlib import Path
 from typing import Any
 
+from envs.cache import made_once
 from whale.contract import Message, assistant, user
 from whale.models import ModelSource
 
@@ -39,15 +38,7 @@ _FILLER = (
 
 def tiny_model(cache: Path) -> ModelSource:
     """The tiny model's directory, trained at the first call and cached."""
-    target = cache / f"tiny-qwen3-v{VERSION}"
-    if not (target / "complete").is_file():
-        partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        _make(partial)
-        (partial / "complete").write_text("trained\n", encoding="utf-8")
-        shutil.rmtree(target, ignore_errors=True)
-        partial.rename(target)
+    target = made_once(cache / f"tiny-qwen3-v{VERSION}", _make)
     return ModelSource(target, "tiny Qwen3 (made on the spot)", f"tiny-v{VERSION}")
 
 
