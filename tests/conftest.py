@@ -9,11 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from envs.cache import cache_dir
 from envs.math_env.env import MathEnvironment, MathSettings
 from whale.hosting import HarnessHost
 from whale.models import ModelSource
+
+settings.register_profile("no time limits", deadline=None)
+settings.load_profile("no time limits")
 
 
 @pytest.fixture(scope="session")

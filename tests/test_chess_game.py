@@ -10,7 +10,6 @@ from typing import Any
 import chess
 import pytest
 from hypothesis import given
-from hypothesis import settings as rules
 from hypothesis import strategies as st
 
 from envs.base import SPLITS, Environment, InputError, Task, Verdict
@@ -137,7 +136,6 @@ PIECES = st.sampled_from(["<move>", "</move>", "<", "e2e4", "Nf3", "O-O", "\x00"
 TEXTS = st.lists(PIECES, max_size=10).map("".join)
 
 
-@rules(deadline=None)
 @given(st.integers(0, 9), st.lists(TEXTS, max_size=4), TEXTS, st.booleans())
 def test_no_text_makes_it_fail(
     env: ChessEnvironment, place: int, plays: list[str], answer: str, truncated: bool
@@ -150,7 +148,6 @@ def test_no_text_makes_it_fail(
     assert score.value == (score.verdict is Verdict.CORRECT)
 
 
-@rules(deadline=None)
 @given(TEXTS)
 def test_last_tag_is_part_of_the_text(text: str) -> None:
     tag = last_tag(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import chess
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.chess_env.reading import LONGEST, read_move
@@ -74,7 +74,6 @@ def spellings(board: chess.Board, move: chess.Move) -> list[str]:
     return written
 
 
-@settings(deadline=None)
 @given(boards(), st.integers(0, 2**20))
 def test_every_spelling_reads_back(board: chess.Board, number: int) -> None:
     moves = list(board.legal_moves)
@@ -86,7 +85,6 @@ def test_every_spelling_reads_back(board: chess.Board, number: int) -> None:
             assert read_move(board, text).move == move, text
 
 
-@settings(deadline=None)
 @given(boards())
 def test_every_move_reads_as_itself_only(board: chess.Board) -> None:
     for move in board.legal_moves:
@@ -99,7 +97,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(boards(), st.lists(PIECES | st.text(max_size=4), max_size=8).map("".join))
 def test_any_text_gives_a_legal_move_or_none(board: chess.Board, text: str) -> None:
     before = board.fen()
@@ -108,7 +105,6 @@ def test_any_text_gives_a_legal_move_or_none(board: chess.Board, text: str) -> N
     assert board.fen() == before
 
 
-@settings(deadline=None)
 @given(boards(), st.text(alphabet="abcdefgh12345678qrbnNBRQKOo0x=-+# ", max_size=8))
 def test_texts_close_to_moves(board: chess.Board, text: str) -> None:
     reading = read_move(board, text)

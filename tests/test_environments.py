@@ -82,7 +82,7 @@ def test_nothing_said_is_no_answer_and_a_cut_reply_is_truncated(name: str, verif
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=st.text(), truncated=st.booleans())
 def test_judging_any_text_gives_a_score(name: str, text: str, truncated: bool) -> None:
     env = opened(name)

@@ -52,7 +52,6 @@ def test_pairs(one: str, other: str, expected: str) -> None:
     assert found(other, one) == expected
 
 
-@settings(deadline=None)
 @given(text=st.text())
 def test_any_text_repeats_itself_and_its_normal_form(text: str) -> None:
     assert found(text, text) == "same"
@@ -60,13 +59,11 @@ def test_any_text_repeats_itself_and_its_normal_form(text: str) -> None:
     assert found(text, normal(text)) == "same"
 
 
-@settings(deadline=None)
 @given(one=st.text(), other=st.text())
 def test_the_guard_does_not_care_which_text_came_first(one: str, other: str) -> None:
     assert found(one, other) == found(other, one)
 
 
-@settings(deadline=None)
 @given(words=WORDS, before=WORDS, after=WORDS)
 def test_a_long_text_inside_another_is_found(words: list[str], before: list[str], after: list[str]) -> None:
     text = " ".join(words)
@@ -74,7 +71,6 @@ def test_a_long_text_inside_another_is_found(words: list[str], before: list[str]
     assert found(text, " ".join([*before, *words, *after])) in ("near", "same")
 
 
-@settings(deadline=None)
 @given(words=WORDS, place=st.integers(0, 59))
 def test_one_word_changed_in_a_text_of_distinct_words(words: list[str], place: int) -> None:
     own = [f"{word}{number}" for number, word in enumerate(words)]
@@ -87,7 +83,7 @@ def test_one_word_changed_in_a_text_of_distinct_words(words: list[str], place: i
     assert found(" ".join(own), " ".join(changed)) == ("near" if near else "")
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(words=st.lists(WORDS, min_size=2, max_size=6), data=st.data())
 def test_what_is_found_is_the_same_as_by_comparing_all_pairs(
     words: list[list[str]], data: st.DataObject

@@ -84,7 +84,7 @@ def starts(draw: st.DrawFn) -> tuple[list[int], int]:
     return draw(st.lists(st.integers(0, width - 1), min_size=1, max_size=4)), width
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.data())
 def test_any_sequence_of_operations_keeps_every_row(data: st.DataObject) -> None:
     batches = Batches()

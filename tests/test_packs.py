@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from whale.packs import pack, packed
@@ -18,7 +18,6 @@ def row_of(drawn: list[tuple[int, bool]]) -> Row:
     return Row(tuple(token for token, _ in drawn), (0, *(int(own) for _, own in drawn[1:])))
 
 
-@settings(deadline=None)
 @given(ROWS, st.integers(1, 30))
 def test_rows_are_what_they_were(drawn: list[list[tuple[int, bool]]], tokens: int) -> None:
     rows = [(row_of(one), (float(count), 1.0)) for count, one in enumerate(drawn, start=1)]

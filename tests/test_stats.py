@@ -161,7 +161,7 @@ def test_private_generator_leaves_the_global_one_alone() -> None:
     assert first.interval != paired_difference(a_Q, b_Q, rng(6)).interval
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(PAIRS)
 def test_paired_difference_is_antisymmetric_and_inside_its_interval(pairs: list[tuple[float, float]]) -> None:
     a_Q, b_Q = [a for a, _ in pairs], [b for _, b in pairs]
